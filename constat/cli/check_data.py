@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -16,7 +17,7 @@ from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.logic import display_value
 from constat.session import Session
-from constat.session.data_checks import check_data, worst
+from constat.session.data_checks import check_data, prove_broken_keys, worst
 
 if TYPE_CHECKING:
     from constat.logic import Row
@@ -45,7 +46,7 @@ _WORDS: Final = MappingProxyType(
 @click.option(
     "--certificates",
     metavar="DIR",
-    help="Prove each row that is shown, and write its certificate into DIR.",
+    help="Prove each row and each broken key that is shown, and write certificates into DIR.",
 )
 @format_option
 @project_option
@@ -57,7 +58,11 @@ def command(
     A rule file says `.constraint known_customer: orders(?o, ?c) => customers(?c, _).`: wherever the
     left side holds, the right side must. What breaks it is listed by `violates_known_customer`,
     so each row is a goal that `constat prove` proves and `constat verify` accepts. Rows that may
-    break it, because a cell is not known, are told apart. A source that fails is shown.
+    break it, because a cell is not known, are told apart. A source that fails is shown. Before
+    `.constraint`, `@[null = none]` says that a cell that is NULL refers to nothing, as in SQL.
+
+    A key is broken where the source has two rows for it, alike ones too. Its certificate proves
+    that two rows have it and differ in a column; of rows that are alike there is none.
 
     Examples:
       constat check-data --most 3
@@ -71,12 +76,38 @@ def command(
     with Session(project) as session, asked(session):
         checks = check_data(session, names, most)
         written = _certify(session, checks, certificates) if certificates else {}
+        keys = _certify_keys(session, checks, certificates) if certificates else {}
     verdict = worst(checks)
     if form == "json":
-        write_json(_json(checks, written, verdict))
+        write_json(_json(checks, written, keys, verdict))
     else:
-        _print(checks, written)
+        _print(checks, written, keys)
     return verdict.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What is wrong with a key, and the file that proves it, or why there is none."""
+
+    text: str
+    file: str | None
+    why: str
+
+
+def _certify_keys(session: Session, checks: list[DataCheck], folder: str) -> dict[str, list[_Key]]:
+    """Prove of each key that is shown that two rows have it."""
+    found: dict[str, list[_Key]] = {}
+    for check in checks:
+        for number, (text, proof) in enumerate(prove_broken_keys(session, check), start=1):
+            told = found.setdefault(check.name, [])
+            if isinstance(proof, str):
+                told.append(_Key(text, None, proof))
+                continue
+            place = Path(folder) / f"{check.name.replace(' ', '-')}-{number}.json"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_certificate(str(place), proof.certificate)
+            told.append(_Key(text, str(place), ""))
+    return found
 
 
 def _certify(session: Session, checks: list[DataCheck], folder: str) -> dict[str, str]:
@@ -96,7 +127,7 @@ def _certify(session: Session, checks: list[DataCheck], folder: str) -> dict[str
     return written
 
 
-def _print(checks: list[DataCheck], written: dict[str, str]) -> None:
+def _print(checks: list[DataCheck], written: dict[str, str], keys: dict[str, list[_Key]]) -> None:
     if not checks:
         write("the rules have no `.constraint`, and no source has an `@[key]`")
         return
@@ -109,10 +140,19 @@ def _print(checks: list[DataCheck], written: dict[str, str]) -> None:
             write(f"  {goal or _row(check, row)}{certified}")
         if check.broken > len(check.rows) and check.kind == "constraint":
             write(f"  and {check.broken - len(check.rows):,} more")
+        if check.alike:
+            write(f"  {_alike(check.alike)}")
+        for key in keys.get(check.name, ()):
+            write(f"  {key.text}  ({key.file or f'no certificate: {key.why}'})")
         for row in check.possible:
             write(f"  perhaps: {_row(check, row)}")
         for reason in check.reasons:
             write(f"  not known: {reason}")
+
+
+def _alike(keys: int) -> str:
+    which = "a row that stands alone here comes" if keys == 1 else "rows that stand alone here come"
+    return f"{which} more than once in the source, alike in every column"
 
 
 def _count(check: DataCheck) -> str:
@@ -132,7 +172,12 @@ def _cells(check: DataCheck, row: Row) -> list[str]:
     return [display_value(cell, one.kind) for one, cell in zip(check.columns, row, strict=True)]
 
 
-def _json(checks: list[DataCheck], written: dict[str, str], verdict: Verdict) -> dict[str, object]:
+def _json(
+    checks: list[DataCheck],
+    written: dict[str, str],
+    keys: dict[str, list[_Key]],
+    verdict: Verdict,
+) -> dict[str, object]:
     return {
         "exit_code": verdict.exit_code,
         "checks": [
@@ -149,6 +194,10 @@ def _json(checks: list[DataCheck], written: dict[str, str], verdict: Verdict) ->
                 "goals": list(one.goals),
                 "certificates": [written.get(goal) for goal in one.goals] if written else [],
                 "reasons": list(one.reasons),
+                "keys": [
+                    {"text": each.text, "certificate": each.file, "why_none": each.why}
+                    for each in keys.get(one.name, ())
+                ],
             }
             for one in checks
         ],

@@ -27,7 +27,10 @@ from constat.session import Session
 from constat.session.suppositions import Suppositions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from constat.proof.changes import Change
+    from constat.proof.tree import GapShown
     from constat.session import Result
     from constat.session.counterfactuals import Counterfactuals
     from constat.session.hypotheses import MissingFacts, MissingSet, WhatIf, WhyNotResult
@@ -143,8 +146,15 @@ def print_why_not(found: WhyNotResult, reasons: int) -> None:
         write("missing (ask for one of these as a goal, or supply it as a fact):")
     for gap in gaps:
         write(f"  {gap.goal}\n    reason: {gap.reason}")
+    _write_edits(gaps)
     if result.tree.gaps_left:
         write(f"  and {result.tree.gaps_left:,} more")
+
+
+def _write_edits(gaps: Sequence[GapShown]) -> None:
+    """Write which declarations decide what null cells leave open."""
+    for edit in dict.fromkeys(gap.edit for gap in gaps if gap.edit):
+        write(f"  help: {edit}")
 
 
 def _resting(result: Result) -> str:
@@ -439,6 +449,7 @@ def print_missing(found: MissingFacts) -> None:
         write("it is open; what is not known may decide it:")
         for goal in found.result.missing:
             write(f"  {goal}")
+        _write_edits(found.result.tree.gaps)
     if not found.abducible:
         write(_DECLARE)
         write(f"it rests on: {', '.join(found.candidates)}")

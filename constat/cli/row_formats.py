@@ -171,6 +171,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
                     "tier": one.tier,
                     "count": one.count,
                     "goal": one.goal,
+                    "edit": one.edit,
                 }
                 for one in answers.reasons
             ],

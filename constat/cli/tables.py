@@ -288,6 +288,8 @@ def _reasons(answers: Answers) -> Iterator[str]:
             yield f"    ask for it, or state a fact: {one.goal}"
         elif one.goal:
             yield f"    with {one.goal}"
+        if one.edit:
+            yield f"    {one.edit}"
     more = len(answers.reasons) - _MOST_REASONS
     if more > 0:
         yield f"  and {more:,} more reasons; `--format json` lists them"

@@ -28,9 +28,11 @@ from constat.logic import (
     Kind,
     Negative,
     NullCell,
+    NullPolicy,
     Positive,
     Value,
     is_wildcard,
+    null_policies,
     row_order,
 )
 from constat.proof.outside import AnswerBook, Columns, Relation
@@ -93,6 +95,24 @@ class UnknownRow:
         others = self.any_of > len(names)
         choice = f"; any one of {self.any_of} such cells may decide it" if others else ""
         return f"{listed} of {_subject(self.predicate, self.row)} {is_known}{choice}"
+
+
+def null_edit(predicate: Predicate, row: OpenRow, reason: str) -> str:
+    """Say which declaration decides what null cells of a row leave open; nothing for other gaps.
+
+    Only `maybe` leaves it open whether there is a value: who knows that there is none can say so.
+    """
+    if " not known" not in reason and " is NULL in " not in reason:
+        return ""
+    policies = zip(predicate.columns, null_policies(predicate), row, strict=True)
+    names = [one.name for one, policy, cell in policies if policy is _MAYBE and cell is OPEN]
+    if not names:
+        return ""
+    declared = ", ".join(f"`@[null = none] {name}`" for name in names)
+    return f"if NULL means that there is none, declare {declared} in {predicate.name}"
+
+
+_MAYBE: Final = NullPolicy.MAYBE
 
 
 def unknown_rows(outcome: Outcome) -> tuple[UnknownRow, ...]:

@@ -295,6 +295,8 @@ class _Writer:
             for name, said in (("if it holds", gap.if_true), ("if there is none", gap.if_false)):
                 if said:
                     self.line(2, f"{name}: the goal is {_becomes(said)}")
+        for edit in dict.fromkeys(gap.edit for gap in gaps if gap.edit):
+            self.line(1, f"help: {edit}")
 
 
 def _state(state: str) -> str:

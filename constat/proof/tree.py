@@ -17,6 +17,7 @@ from constat.evaluation import in_parts
 from constat.logic import Aggregate
 from constat.proof.instances import AggregateCode, NegativeCode, opened
 from constat.proof.levels import Completeness, millionths, spell
+from constat.proof.missing import null_edit
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
@@ -32,7 +33,7 @@ from constat.proof.sentences import (
 )
 from constat.proof.shown import Outsides, SourceShown, source_shown, sources_shown
 from constat.proof.whynot import attempts_at
-from constat.syntax import print_row, print_rule
+from constat.syntax import print_row, print_rule, print_wanted
 
 if TYPE_CHECKING:
     from constat.logic import Row, Slot
@@ -79,6 +80,7 @@ class GapShown:
     if_true: str
     if_false: str
     sentence: str = ""
+    edit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +116,13 @@ def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
     predicates = decision.reading.program.program.predicates
     gaps = tuple(
         GapShown(
-            print_row(predicates[gap.predicate], gap.row),
+            print_wanted(predicates[gap.predicate], gap.row),
             gap.reason,
             gap.tier,
             gap.if_true,
             gap.if_false,
             doubt_fact(predicates[gap.predicate], gap.row, speech),
+            null_edit(predicates[gap.predicate], gap.row, gap.reason),
         )
         for gap in decision.gaps
     )

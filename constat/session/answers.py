@@ -36,9 +36,9 @@ from constat.logic import (
     null_cells,
     null_policies,
 )
-from constat.proof.missing import atoms_read, unknown_columns
+from constat.proof.missing import atoms_read, null_edit, unknown_columns
 from constat.session.rows import StoredRows, data_frame
-from constat.syntax import print_row
+from constat.syntax import print_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -123,6 +123,8 @@ class OpenReason:
     goal: str
     null: bool = False
     """Whether it is only that a cell of a row has no value."""
+    edit: str = ""
+    """The declaration that decides it where null means that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +453,7 @@ class Rows:
 # Only what no assumption would close is named; each reason has one goal to ask for, which can be
 # pasted back.
 
-_Group = tuple[str, str, str, bool]
+_Group = tuple[str, str, str, bool, str]
 _MOST_GROUPS: Final = 10_000
 
 
@@ -465,7 +467,7 @@ def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
         _add_groups(seen, program, name, outcome.rows(name, POSSIBLE))
     for failure in outcome.failures:
         rule = outcome.program.rules[failure.rule]
-        group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "", False)
+        group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "", False, "")
         shown = ", ".join(f"?{name} = {value}" for name, value in failure.bindings.items())
         seen.setdefault(group, {}).setdefault(shown)
     found = _counted(seen)
@@ -493,7 +495,7 @@ def reasons_in_bulk(results: Results, program: AnalysedProgram) -> tuple[OpenRea
     for relation, erring in results.erring.items():
         rule = erring.rule
         for bindings, reason in islice(_instances(results, relation, erring), MAX_FAILURES):
-            group = (rule.head.predicate, f"rule {rule.id}: {reason}", "", False)
+            group = (rule.head.predicate, f"rule {rule.id}: {reason}", "", False, "")
             seen.setdefault(group, {}).setdefault(bindings)
     found = _counted(seen)
     for name, why in results.loose.items():
@@ -527,8 +529,8 @@ def _add_groups(
         opened = [place for place, cell in enumerate(row) if cell is OPEN]
         if opened and all(place in folded for place in opened) and len(opened) < len(row):
             words = " and ".join(f"the {folded[place]} of this group" for place in opened)
-            group = (name, f"{words} is not known", "", False)
-            seen.setdefault(group, {}).setdefault(print_row(predicate, row))
+            group = (name, f"{words} is not known", "", False, "")
+            seen.setdefault(group, {}).setdefault(print_wanted(predicate, row))
 
 
 def _instances(results: Results, relation: str, erring: Erring) -> Iterator[tuple[str, str]]:
@@ -551,14 +553,14 @@ def _gaps_of(
     for call in calls:
         predicate = call.demand.predicate
         for group, row in _gaps(call, atoms.get(predicate.name, ())):
-            seen.setdefault(group, {}).setdefault(print_row(predicate, row))
+            seen.setdefault(group, {}).setdefault(print_wanted(predicate, row))
     return seen
 
 
 def _counted(seen: dict[_Group, dict[str, None]]) -> list[OpenReason]:
     return [
-        OpenReason(predicate, reason, tier, len(goals), next(iter(goals)), null)
-        for (predicate, reason, tier, null), goals in seen.items()
+        OpenReason(predicate, reason, tier, len(goals), next(iter(goals)), null, edit)
+        for (predicate, reason, tier, null, edit), goals in seen.items()
     ]
 
 
@@ -572,14 +574,14 @@ def _gaps(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]
     for opening in call.answer.openings:
         if opening.assumption is None:
             told.add(opening.row)
-            yield (predicate.name, opening.reason, opening.tier, False), opening.row
+            yield (predicate.name, opening.reason, opening.tier, False, ""), opening.row
     if (OPEN,) * predicate.arity in told:
         return  # that is told of every key
     yield from _nulls(call, atoms)
     for key in call.demand.keys:
         row = _pattern(predicate, dict(zip(call.demand.columns, key, strict=True)))
         if key not in call.answer.answered and row not in told:
-            yield (predicate.name, "no tier answered", "", False), row
+            yield (predicate.name, "no tier answered", "", False, ""), row
 
 
 def _nulls(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]:
@@ -595,7 +597,9 @@ def _nulls(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]
                 reason = f"{names} is NULL in {portion.evidence.source}"
                 null = {cell.column for cell in null_cells(row)}
                 known = tuple(OPEN if n in null else one for n, one in enumerate(row))
-                yield (predicate.name, reason, portion.evidence.tier, True), known
+                read = tuple(OPEN if n in missing else 0 for n in range(predicate.arity))
+                edit = null_edit(predicate, read, reason)
+                yield (predicate.name, reason, portion.evidence.tier, True, edit), known
 
 
 def _pattern(predicate: Predicate, known: dict[int, object]) -> OpenRow:

@@ -8,7 +8,9 @@ import weakref
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis import AnalysedProgram, Component
@@ -34,11 +36,13 @@ from constat.logic import (
     Atom,
     Column,
     Constant,
+    Kind,
     Positive,
     Predicate,
     Rule,
     Variable,
     has_null_cells,
+    parse_value,
     row_order,
 )
 from constat.project.settings import ALWAYS, OFF
@@ -67,9 +71,18 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from constat.evaluation import Assumption, Call, Demand, Externals, Limits, Observer, Outcome
+    from constat.evaluation import (
+        Assumption,
+        Call,
+        Demand,
+        ExternalPredicate,
+        Externals,
+        Limits,
+        Observer,
+        Outcome,
+    )
     from constat.forward import Results
-    from constat.logic import Kind, Row
+    from constat.logic import Row, Value
     from constat.session.checking import Checks
     from constat.session.querying import Compiled
     from constat.sql import Database
@@ -79,13 +92,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query to compute in bulk, and what is done with its answers as a whole."""
+    """A query to compute in bulk, and what is done with its answers as a whole.
+
+    `least` is its program as `prove` asks it, which does not read what the goal does not need.
+    """
 
     compiled: Compiled
     externals: Externals
     limits: Limits
     created: str
     whole: BulkOptions = UNCHECKED
+    least: AnalysedProgram | None = None
 
     @property
     def resources(self) -> Resources:
@@ -529,7 +546,7 @@ class _Rows:
 
 def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
     """Evaluate a query forward, and check the answers where that is wished for."""
-    answers = _answered(asked, observe)
+    asked, answers = _read_by_column(asked, _answered(asked, observe), observe)
     if asked.whole.folder is not None:
         _write_folder(asked, answers, asked.whole.folder)
     if asked.whole.check == OFF or not answers.in_bulk or answers.stopped:
@@ -544,6 +561,101 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
             asked.whole.checks.heed(answers.query, found)
         return answers.counted(found)
     return _checked_beside(asked, answers, asked.whole.checks)
+
+
+# Whole rows are read in place, which is fast. What is wrong in a column that the goal does not need
+# is met there, and `prove` does not meet it (semantics 50): such relations are read once more, as
+# `prove` reads them. Only where something is open is that paid for.
+
+
+def _read_by_column(asked: Asked, answers: Answers, observe: Observer) -> tuple[Asked, Answers]:
+    """Give the answers, where something is open those of the columns that the goal reads."""
+    least = asked.least
+    if least is None or answers.stopped or answers.settled is Settled.FOR_CERTAIN:
+        return asked, answers
+    program = asked.compiled.program
+    declared = program.program.predicates
+    changed = {
+        name: _ByColumn(asked.externals[name], least.program.predicates[name])
+        for name in _doubted(answers.calls)
+        if name in declared and _left_out(least.program.predicates[name])
+    }
+    if not changed:
+        return asked, answers
+    predicates = {**declared, **{name: one.stored for name, one in changed.items()}}
+    program = replace(program, program=replace(program.program, predicates=predicates))
+    externals = {**asked.externals, **changed}
+    again = replace(asked, compiled=replace(asked.compiled, program=program), externals=externals)
+    found = _answered(again, observe)
+    return (asked, answers) if found.stopped else (again, found)
+
+
+def _left_out(predicate: Predicate) -> bool:
+    """Tell whether columns of a predicate are not read, and something can stand for their cells."""
+    return bool(predicate.unread) and all(
+        predicate.kinds[place] in _INSTEAD for place in predicate.unread
+    )
+
+
+_INSTEAD: Final[Mapping[Kind, Value]] = MappingProxyType(
+    {
+        Kind.NUMBER: 0,
+        Kind.UNSIGNED: 0,
+        Kind.FLOAT: 0.0,
+        Kind.DECIMAL: Decimal(0),
+        Kind.SYMBOL: "",
+        Kind.DATE: parse_value("1970-01-01", Kind.DATE),
+        Kind.TIMESTAMP: parse_value("1970-01-01T00:00:00.000000Z", Kind.TIMESTAMP),
+        Kind.BOOL: parse_value("false", Kind.BOOL),
+    }
+)
+"""What stands in a cell that nobody reads: the same in every row, so it tells no rows apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ByColumn:
+    """An external predicate of which some columns are not read."""
+
+    external: ExternalPredicate
+    least: Predicate
+
+    @property
+    def cost(self) -> int:
+        """How dear a demand is."""
+        return self.external.cost
+
+    @property
+    def stored(self) -> Predicate:
+        """The predicate with values that stand for what is not read."""
+        columns = tuple(
+            replace(one, attributes={**one.attributes, "null": "error"})
+            if place in self.least.unread
+            else one
+            for place, one in enumerate(self.least.columns)
+        )
+        return replace(self.least, columns=columns)
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        answer = self.external.answer(replace(demand, predicate=self.least))
+        return replace(answer, portions=tuple(map(self._filled, answer.portions)))
+
+    def _filled(self, portion: Portion) -> Portion:
+        kinds, unread = self.least.kinds, frozenset(self.least.unread)
+        rows = (
+            tuple(_INSTEAD[kinds[n]] if n in unread else cell for n, cell in enumerate(row))
+            for row in portion.rows
+        )
+        return replace(portion, rows=tuple(rows))
+
+
+def _doubted(calls: Iterable[Call]) -> Iterator[str]:
+    """Name the predicates whose answers are not whole and certain."""
+    for call in calls:
+        answer = call.answer
+        open_ = answer.openings or answer.conflicts
+        if open_ or not all(key in answer.answered for key in call.demand.keys):
+            yield call.demand.predicate.name
 
 
 def _checked_beside(asked: Asked, answers: Answers, checks: Checks) -> Answers:
@@ -639,12 +751,54 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
         raise
 
 
+# Over very many rows an unknown value that is joined in several places is taken for several
+# (`loosening`), and rows stay open that a proof decides. Of a few of them it is asked.
+
+_MOST_ASKED: Final = 2_000
+
+
+def _asked_one_by_one(asked: Asked, found: GradedRows, observe: Observer) -> GradedRows:
+    """Let the reference engine say what it knows of open rows, where they are few."""
+    if not 0 < found.possible <= _MOST_ASKED or len(found.listed) > _MOST_PROVED:
+        return found
+    if not asked.limits.left:
+        return found
+    said = dict(found.verdicts.rows())
+    least = asked.compiled.program if asked.least is None else asked.least
+    proving = replace(asked, compiled=replace(asked.compiled, program=least))
+    rows = {
+        row: _filled(asked, row)
+        for row, one in said.items()
+        if one == POSSIBLE and not has_null_cells(row)
+    }
+    outcome = _proved(proving, list(rows.values()), observe)
+    if outcome.stopped not in {"", "settled"}:
+        return found
+    kinds = _plain(least.program.predicates[asked.compiled.goal.predicate])
+    for row, whole in rows.items():
+        terms = tuple(Constant(cell, one.kind) for cell, one in zip(whole, kinds, strict=True))
+        said[row] = outcome.strength(Atom(_NAME, terms))
+    listed = [row for row in found.listed if said.get(row, CERTAIN) > CONCEIVABLE]
+    weak = {row: one for row, one in said.items() if CONCEIVABLE < one < CERTAIN}
+    counted = Counter(said.values())
+    return replace(
+        found,
+        listed=listed,
+        accepted=counted[ACCEPTED],
+        possible=counted[POSSIBLE],
+        excluded=found.excluded + counted[CONCEIVABLE],
+        verdicts=Verdicts(lambda: iter(weak.items()), len(weak)),
+    )
+
+
 def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
     """Say what graded rows mean for a query."""
     compiled = asked.compiled
     kinds = tuple(column.kind for column in answer_columns(compiled))
     found = graded_rows(results, compiled.goal, compiled.places, kinds)
     _release_with(results.database)
+    if results.loose:
+        found = _asked_one_by_one(asked, found, observe)
     is_open = bool(found.possible or found.shapes.get(POSSIBLE))
     under = bool(found.accepted or found.excluded or found.shapes.get(CONCEIVABLE))
     settled = Settled.FOR_CERTAIN

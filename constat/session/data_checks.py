@@ -3,25 +3,50 @@
 In: a session. Out: for each `.constraint` and each `@[key]` of a source what breaks it. Invariant:
 "nothing breaks it" is said only where every row that could was read and known. A row that breaks a
 constraint is a goal: its certificate is checked like any other. Rows that contradict a key are
-shown as they are: of two rows for one key none is certain (semantics 6).
+shown as they are: of two rows for one key none is certain (semantics 6). What certifies that is a
+goal too: two rows have this key and differ in a column, among the rows of the source alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
+from constat.logic import (
+    Atom,
+    Comparison,
+    Constant,
+    NullCell,
+    NullPolicy,
+    Positive,
+    Predicate,
+    Rule,
+    Variable,
+    display_value,
+    has_null_cells,
+    null_words,
+)
 from constat.session.answers import Computed
+from constat.session.asked_goals import ASKED
+from constat.session.drafted import JoinedProgram
+from constat.tiers.database import ALIKE
+from constat.tiers.shadowing import NOBODY_COUNTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
+    from constat.analysis import AnalysedProgram
     from constat.evaluation import Observer
-    from constat.logic import Column, Predicate, Row
-    from constat.session.answers import Answers
+    from constat.logic import Column, Literal, Row, Value
+    from constat.session.answers import Answers, OpenReason
+    from constat.session.result import Result
     from constat.session.session import Session
 
 CONSTRAINT: Final = "constraint"
@@ -41,7 +66,8 @@ class DataCheck:
     """What came of one constraint or key; the verdict is about "it holds for all rows".
 
     `rows` are the first that break it, `possible` the first that may. `goals` stand beside `rows`
-    where a certificate can be had. `reasons` say why more may break it.
+    where a certificate can be had. `reasons` say why more may break it. `key` is the predicate
+    whose key was checked; of `alike` keys all rows are alike.
     """
 
     name: str
@@ -55,6 +81,8 @@ class DataCheck:
     goals: tuple[str, ...] = ()
     possible: tuple[Row, ...] = ()
     reasons: tuple[str, ...] = ()
+    key: Predicate | None = None
+    alike: int = 0
 
 
 def worst(checks: Iterable[DataCheck]) -> Verdict:
@@ -139,8 +167,47 @@ def _of_constraint(
         return DataCheck(
             name, CONSTRAINT, text, opposite, (), int(broken), 0, ((),) * broken, goals, (), reasons
         )
-    answers = session.query(_open_goal(one), observe=observe).checked()
+    with _where_null_is_none(session, one) as asked:
+        answers = asked.query(_open_goal(one), observe=observe).checked()
     return _judged(answers, name, text, one.columns, most)
+
+
+@contextmanager
+def _where_null_is_none(session: Session, one: Predicate) -> Iterator[Session]:
+    """Give the session in which what a constraint reads has no value where it is null.
+
+    That is what SQL says of a foreign key, and `@[null = none]` of a constraint.
+    """
+    program = session.program
+    declared = dict(program.program.predicates)
+    if one.attributes.get("null") != NullPolicy.NONE.value:
+        yield session
+        return
+    for atom in _positive_atoms(program.program.rules_for(one.name)):
+        declared[atom.predicate] = _without_maybe(declared[atom.predicate])
+    other = session.over(
+        JoinedProgram(replace(program, program=replace(program.program, predicates=declared)))
+    )
+    try:
+        yield other
+    finally:
+        other.close()
+
+
+def _positive_atoms(rules: Iterable[Rule]) -> Iterator[Atom]:
+    for rule in rules:
+        yield from (literal.atom for literal in rule.body if isinstance(literal, Positive))
+
+
+def _without_maybe(predicate: Predicate) -> Predicate:
+    """Give a declaration under which a null cell is no value, wherever a row may hold one."""
+    none = NullPolicy.NONE.value
+    held = {NullPolicy.MAYBE.value, NullPolicy.UNKNOWN.value}
+    columns = (
+        replace(column, attributes={**column.attributes, "null": none}) if word in held else column
+        for column, word in zip(predicate.columns, null_words(predicate), strict=True)
+    )
+    return replace(predicate, columns=tuple(columns))
 
 
 def _judged(
@@ -194,16 +261,11 @@ def _of_key(
     """Look for rows with equal keys: none of them is certain, so these are all open."""
     # Every column is read: rows that differ in one that nobody reads are one row to everybody else.
     answers = session.query(_open_goal(one), observe=observe).checked()
-    groups: dict[Row, list[Row]] = {}
-    for row, verdict in answers.weak.items():
-        if verdict is Verdict.UNRESOLVED:
-            groups.setdefault(tuple(row[place] for place in one.key), []).append(row)
-    twice = {key: rows for key, rows in groups.items() if len(rows) > 1}
+    twice = _contested(one, answers)
     shown = [row for key in sorted(twice, key=str)[:most] for row in twice[key]]
-    verdict = Verdict.PROVED
-    if twice:
-        verdict = Verdict.DISPROVED
-    elif groups or answers.stopped or not all(reason.null for reason in answers.reasons):
+    others = [reason for reason in answers.reasons if not _is_told(reason)]
+    verdict = Verdict.DISPROVED if twice else Verdict.PROVED
+    if not twice and (answers.stopped or others):
         verdict = Verdict.UNRESOLVED
     return DataCheck(
         name,
@@ -214,10 +276,145 @@ def _of_key(
         len(twice),
         0,
         tuple(shown),
-        (),
-        (),
-        _reasons(answers) if verdict is not Verdict.PROVED else (),
+        reasons=_reasons(replace(answers, reasons=tuple(others))),
+        key=one,
+        alike=sum(len(rows) == 1 for rows in twice.values()),
     )
+
+
+def _contested(one: Predicate, answers: Answers) -> dict[Row, list[Row]]:
+    """Give the rows of each key that more than one row has; alike ones once."""
+    found: dict[Row, dict[object, Row]] = {}
+    for call in answers.calls:
+        if call.demand.predicate.name != one.name:
+            continue
+        conflicts = (each for each in call.answer.conflicts if each.text.endswith(NOBODY_COUNTS))
+        rows = [row for each in conflicts for row in each.rows]
+        alike = (each.row for each in call.answer.openings if ALIKE in each.reason)
+        # Such a row is as far known as its cells are.
+        rows += [cast("Row", row) for row in alike]
+        for row in rows:
+            key = tuple(row[place] for place in one.key)
+            found.setdefault(key, {})[tuple(map(_as_seen, row))] = row
+    return {key: list(rows.values()) for key, rows in found.items()}
+
+
+def _as_seen(cell: Value | NullCell) -> object:
+    """Give what of a cell can be compared: of two that are null nobody sees a difference."""
+    return None if isinstance(cell, NullCell) else cell
+
+
+def _is_told(reason: OpenReason) -> bool:
+    """Tell whether a reason is a null cell, or is told by the rows of a contested key."""
+    return reason.null or any(word in reason.reason for word in (ALIKE, "rows for one key"))
+
+
+# Of rows that share a key none is certain, so the predicate itself proves nothing of them. The rows
+# as the source gives them are a predicate without a key, `p.rows`, which no text can name: that two
+# of them have the same key and differ in a column is a goal like any other, and says no more.
+
+_ROWS: Final = ".rows"
+
+
+def with_rows(program: AnalysedProgram, names: Iterable[str]) -> AnalysedProgram:
+    """Give a program with the rows of these predicates as their sources give them."""
+    predicates = dict(program.program.predicates)
+    for name in names:
+        one = predicates[name]
+        told = {k: v for k, v in one.attributes.items() if k == "null"}
+        rows = replace(one, name=f"{name}{_ROWS}", attributes={**told, "distinct": "true"})
+        predicates[rows.name] = rows
+    found = analyse(replace(program.program, predicates=predicates), [])
+    return program if found is None else found
+
+
+def over_rows_in(session: Session, document: Mapping[str, Any]) -> Session:
+    """Give the session with the rows of the predicates with keys that a certificate speaks of."""
+    declared = session.program.program.predicates
+    names = (str(one["name"]) for one in document["declarations"])
+    bases = [name.removesuffix(_ROWS) for name in names if name.endswith(_ROWS)]
+    found = [name for name in bases if name in declared and declared[name].key]
+    if not found:
+        return session
+    return session.over(JoinedProgram(with_rows(session.program, found)))
+
+
+def prove_broken_keys(session: Session, check: DataCheck) -> Iterator[tuple[str, Result | str]]:
+    """Yield for each key that is shown what is wrong, with its proof or why there is none."""
+    one = check.key
+    if one is None:
+        return
+    groups: dict[Row, list[Row]] = {}
+    for row in check.rows:
+        groups.setdefault(tuple(row[place] for place in one.key), []).append(row)
+    program = with_rows(session.program, [one.name])
+    for rows in groups.values():
+        yield _proof_of(session, program, one, rows)
+
+
+def _proof_of(
+    session: Session, program: AnalysedProgram, one: Predicate, rows: Sequence[Row]
+) -> tuple[str, Result | str]:
+    cells = [(one.columns[n].name, display_value(rows[0][n], one.kinds[n])) for n in one.key]
+    text = f"two rows of {one.name} have {' and '.join(map(' '.join, cells))}"
+    place = _difference(rows)
+    if place is None:
+        if any(map(has_null_cells, rows)):
+            return text, "what they differ in is not known"
+        return text, "they are alike in every column, and a certificate has each row once"
+    text += f" and differ in {one.columns[place].name}"
+    other = session.over(JoinedProgram(_with_goal(program, one, place, text)))
+    goal = Atom(ASKED, tuple(Constant(rows[0][n], one.kinds[n]) for n in one.key))
+    try:
+        with other.at_present() as present:
+            result = present.prove(goal, exhaust=False)
+    except ConstatError as problem:
+        return text, "; ".join(each.message for each in problem.diagnostics)
+    finally:
+        other.close()
+    if result.verdict is not Verdict.PROVED:
+        return text, "the source has other rows now, or did not answer"
+    return text, result.asked_as(text)
+
+
+def _difference(rows: Sequence[Row]) -> int | None:
+    """Find a column in which two rows have different values."""
+    for place, cells in enumerate(zip(*rows, strict=True)):
+        if len({cell for cell in cells if not isinstance(cell, NullCell)}) > 1:
+            return place
+    return None
+
+
+def _with_goal(program: AnalysedProgram, one: Predicate, place: int, says: str) -> AnalysedProgram:
+    """Add the relation of the keys whose rows differ in a column."""
+    names, unread = {one.columns[n].name for n in one.key}, count(1)
+    values = []
+    for word in ("one", "other"):
+        name = f"{word}_{one.columns[place].name}"
+        while name in names:
+            name += "_"
+        values.append(Variable(name))
+    body: list[Literal] = []
+    for value in values:
+        terms = (
+            Variable(column.name)
+            if n in one.key
+            else value
+            if n == place
+            else Variable(f"_{next(unread)}")
+            for n, column in enumerate(one.columns)
+        )
+        body.append(Positive(Atom(f"{one.name}{_ROWS}", tuple(terms))))
+    columns = tuple(replace(one.columns[n], attributes={}) for n in one.key)
+    head = Atom(ASKED, tuple(Variable(column.name) for column in columns))
+    rule = Rule(f"{ASKED}.1", head, (*body, Comparison("!=", values[0], values[1])))
+    base = program.program
+    predicates = {**base.predicates, ASKED: Predicate(ASKED, columns, attributes={"says": says})}
+    found: list[Diagnostic] = []
+    joined = analyse(replace(base, predicates=predicates, rules=(*base.rules, rule)), found)
+    if joined is None:
+        raise ConstatError(found)
+    return joined
 
 
 def _text(one: Predicate) -> str:

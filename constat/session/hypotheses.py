@@ -415,7 +415,7 @@ def missing_facts(
     bench, asked_goal = asked_over(bench.begun(), goal)
     program, atom = bench.program, asked_goal.atom
     costs = _allowed(program, asked)
-    # Facts are looked for by all their columns, and the goal is decided as `prove` does.
+    # The goal is decided as `prove` does.
     least = bench.reading_least(program, atom)
     created = now()
 
@@ -449,7 +449,9 @@ def missing_facts(
 
 
 def _searched(bench: Bench, tiers: Tiers, atom: Atom, costs: Abducibles, asked: Asked) -> Abduction:
-    program = with_projections(bench.program)
+    # Facts are supposed and taken away whole; of all others is read what the goal needs.
+    whole = frozenset((*costs.added, *costs.removed))
+    program = with_projections(bench.reading_least(bench.program, atom, whole))
     worlds = Worlds(bench.engine, program, tiers.externals, bench.limits)
     # The rest is for deciding the goal with what was found.
     seconds = min(asked.seconds, _SHARE_TO_SEARCH * bench.limits.left)

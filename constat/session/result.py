@@ -19,7 +19,7 @@ from constat.proof.overlay import UNAPPROVED
 from constat.proof.sentences import PLAIN, Speech
 from constat.proof.translation import Translation, goal_words
 from constat.session.spelling import shown_goal
-from constat.syntax import print_row
+from constat.syntax import print_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -242,7 +242,9 @@ def _made(
         exact=decision.exact,
         assumptions=decision.assumptions,
         missing=tuple(
-            print_row(predicates[name], row) for name, row in decision.missing if name != UNAPPROVED
+            print_wanted(predicates[name], row)
+            for name, row in decision.missing
+            if name != UNAPPROVED
         ),
         calls=decision.outcome.calls,
         created=created,

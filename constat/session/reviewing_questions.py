@@ -87,7 +87,12 @@ class Reviewing(ABC):
         found: tuple[JoinedDraft, ...] = drafted.drafts_of(document, self._whole, named)
         here = [self.drafts.get(one.identity) for one in found if one.status]
         if not here:
-            yield self._whole, found
+            other = self._with_rows_in(document)
+            try:
+                yield other, found
+            finally:
+                if other is not self._whole:
+                    other.close()
             return
         joined = drafted.join_named(self.program, here)
         if drafted.was_unused(document):
@@ -97,6 +102,17 @@ class Reviewing(ABC):
             yield other, found
         finally:
             other.close()
+
+    def _with_rows_in(self, document: Mapping[str, Any]) -> Session:
+        """Give the session that has the rows of keys which a certificate shows to be broken."""
+        declared = self.program.program.predicates
+        if all(one["name"] in declared for one in document["declarations"]):
+            return self._whole
+        # Only such certificates need what checks the data.
+        from constat.session.data_checks import over_rows_in  # noqa: PLC0415  loaded when it is used
+
+        found: Session = over_rows_in(self._whole, document)
+        return found
 
     def reload_rules(self) -> None:
         """Read the rules anew at the next question, which files there are included."""

@@ -464,7 +464,7 @@ class Session(
 
         created = now()
         read = reading_least(compiled.program, compiled.goal, self._reads_by_column)
-        # A whole relation is read in place, with all its columns: only goals are asked by column.
+        # A whole relation is read in place, and by column where that leaves something open.
         least = replace(compiled, program=read)
 
         def once(externals: Externals, limits: Limits) -> Answers:
@@ -490,7 +490,7 @@ class Session(
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
-            large = Asked(compiled, externals, limits, created, bulk)
+            large = Asked(compiled, externals, limits, created, bulk, read)
             in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 

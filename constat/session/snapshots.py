@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Demand
-from constat.logic import format_value
+from constat.logic import format_value, null_cells
 from constat.proof.decoding import read_members
 from constat.proof.encoding import canonical, rows_hash
 from constat.proof.rebuilding import AUTHORITIES, Key, with_commitments
@@ -30,9 +30,9 @@ from constat.store.clock import now
 from constat.store.decision_log import SNAPSHOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from constat.evaluation import Evidence
+    from constat.evaluation import Evidence, Portion
     from constat.logic import Predicate
     from constat.proof.signing import Finding, SigningKey, TrustedKey
     from constat.session.bench import Bench
@@ -100,6 +100,7 @@ def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
     if answer.openings or () not in answer.answered:
         reason = answer.openings[0].reason if answer.openings else "its source did not answer"
         raise _uncommitted(f"not all of `{name}` is known: {reason}")
+    _refuse_nulls(predicate, answer.portions)
     evidence = _one_source(name, [*(one.evidence for one in answer.portions), *answer.authorities])
     kinds = predicate.kinds
     rows = {
@@ -121,6 +122,18 @@ def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
         "executed": evidence.executed_at,
     }
     return Snapshot(ordered, order, merkle_tree(ordered), says)
+
+
+def _refuse_nulls(predicate: Predicate, portions: Iterable[Portion]) -> None:
+    """Raise `ConstatError` where a row holds a null cell: no root tells two of them apart."""
+    cells = (cell for one in portions for row in one.rows for cell in null_cells(row))
+    first = next(cells, None)
+    if first is None:
+        return
+    name = predicate.columns[first.column].name
+    message = f"`{predicate.name}` has rows whose {name} is NULL, and a root is one of values"
+    hint = f"declare the relation without `{name}`, or select a value for it in the query"
+    raise ConstatError([Diagnostic("C0760", message, help=hint)])
 
 
 def _predicate(bench: Bench, name: str) -> Predicate:

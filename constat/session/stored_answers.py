@@ -14,6 +14,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Atom, Constant, Variable, has_null_cells, is_of_type
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
+from constat.proof.projection import reading_least
 from constat.recount import Recount, State
 from constat.session.answers import DIFFERENT, Answers, Settled
 from constat.session.asked_goals import read_query
@@ -27,6 +28,7 @@ from constat.store.materialized import PASSED, KeptResult, MaterializedStore, Re
 from constat.syntax import print_rule
 from constat.tiers import Chain
 from constat.tiers.cache import concerns, scopes
+from constat.tiers.declarations import reads_by_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -258,12 +260,15 @@ class MaterializedResults:
 
         compiled = self._compiled(query)
         wanted = self._around.project.check if check is None else check
-        created = now()
+        created, project = now(), self._around.project
+        least = reading_least(
+            compiled.program, compiled.goal, lambda one: reads_by_column(one, project)
+        )
 
         def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
             whole = BulkOptions(wanted, checks=self._checks)
-            asked = Asked(compiled, tiers.externals, self._around.limits, created, whole)
+            asked = Asked(compiled, tiers.externals, self._around.limits, created, whole, least)
             answers: Answers = answer_in_bulk(asked, self._around.observe)
             if answers.recount is not None and answers.recount.differs:
                 raise ConstatError(
@@ -507,14 +512,20 @@ def _holds_unknown(rows: Sequence[Row]) -> bool:
 
 
 def _not_settled(answers: Answers) -> Diagnostic:
-    reason = answers.reasons[0].reason if answers.reasons else "it rests on assumptions"
     if answers.settled is Settled.FOR_CERTAIN:
-        reason = "a row has a value that nobody knows"
+        return Diagnostic(
+            "C0671",
+            "a row of the answers has a value that nobody knows, so nothing is kept",
+            note="what is kept is found by its values; two unknown ones may be the same, or not",
+            help="leave the column out of the query, or ask by `constat query`, which says so",
+        )
+    edit = next((one.edit for one in answers.reasons if one.edit), "")
+    reason = answers.reasons[0].reason if answers.reasons else "it rests on assumptions"
     return Diagnostic(
         "C0671",
         "the answers are not settled for certain, so nothing is kept",
         note=f"one reason: {reason}",
-        help="`constat query` shows what is known, and what would decide the rest",
+        help=edit or "`constat query` shows what is known, and what would decide the rest",
     )
 
 

@@ -37,6 +37,7 @@ from constat.syntax.printing import (
     print_signature,
     print_stated,
     print_term,
+    print_wanted,
 )
 from constat.syntax.surface import Port, Pragma
 
@@ -68,5 +69,6 @@ __all__ = [
     "print_signature",
     "print_stated",
     "print_term",
+    "print_wanted",
     "read_annotations",
 ]

@@ -190,7 +190,8 @@ class StructureScanner(GoalText):
 
 # The atom alone is another question: whoever is told to drop the `!` has a "yes" for a "no".
 _DERIVED: Final = (
-    "derive what is not so, and ask for that: `not_so(?x) :- all(?x), !p(?x).`, then `not_so(A)`"
+    "ask without it: where the goal does not hold, the verdict is DISPROVED. Or derive what is not "
+    "so, and ask for that: `not_so(?x) :- all(?x), !p(?x).`, then `not_so(A)`"
 )
 _GROUND: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*\(([^?_()'$\[\]\"]*)\)[\s.]*")
 """An atom without variables, quotes and structures."""
@@ -250,7 +251,8 @@ class GoalScanner(StructureScanner):
             return _DERIVED
         arguments = _BARE_TEXT.sub(lambda one: quoted(one[0]), found[2])
         return (
-            f"derive what is not so: write a rule, `not_so() :- !{found[1]}({arguments}).` with "
+            "ask without it: where the goal does not hold, the verdict is DISPROVED. Or derive "
+            f"what is not so: write a rule, `not_so() :- !{found[1]}({arguments}).` with "
             "`.decl not_so()`, and ask for `not_so()`"
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import accumulate
 from types import MappingProxyType
@@ -32,6 +33,7 @@ from constat.logic import (
     Predicate,
     Program,
     Rule,
+    Slot,
     Term,
     TypeDefinition,
     Value,
@@ -409,6 +411,34 @@ def print_row(predicate: Predicate, row: OpenRow) -> str:
         else:
             parts.append(_goal_value(slot, column.kind))
     return f"{predicate.name}({', '.join(parts)})"
+
+
+def print_wanted(predicate: Predicate, row: OpenRow) -> str:
+    """Write a row that somebody may ask for or state: `customer(customer_id = 2, state = ?state)`.
+
+    By name where the predicate has many columns. What nobody reads is left out, or is `_`.
+    """
+    unread = frozenset(predicate.unread)
+    if predicate.arity <= MOST_UNNAMED:
+        columns = (
+            replace(column, name="_") if place in unread else column
+            for place, column in enumerate(predicate.columns)
+        )
+        return print_row(replace(predicate, columns=tuple(columns)), row)
+    cells = zip(predicate.columns, row, strict=True)
+    parts = (
+        f"{column.name} = {print_cell(slot, column)}"
+        for place, (column, slot) in enumerate(cells)
+        if place not in unread or not isinstance(slot, Open | NullCell)
+    )
+    return f"{predicate.name}({', '.join(parts)})"
+
+
+def print_cell(slot: Slot, column: Column) -> str:
+    """Write a value as goals have it, or the variable of its column."""
+    if isinstance(slot, Open | NullCell):
+        return f"?{column.name}"
+    return _goal_value(slot, column.kind)
 
 
 def print_stated(predicate: Predicate, cells: Sequence[object]) -> str:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from constat.tiers.user import UserFacts
 
 _Failures = dict[Row, tuple[str, ...]]
+_Read = tuple[tuple[int, ...], str]
 _MOST_AFTER_FAILURE = 2_000
 _CHEAP = 10
 
@@ -91,7 +92,7 @@ class Chain:
         self._fills = False
         self._may_fill = False
         # Of one predicate more columns may be read for one goal than for another.
-        self._others: dict[tuple[int, ...], Chain] = {}
+        self._others: dict[_Read, Chain] = {}
 
     @property
     def may_fill(self) -> bool:
@@ -100,11 +101,12 @@ class Chain:
 
     def reading(self, predicate: Predicate) -> Chain:
         """Give the same predicate, of which other columns are read; its answers are its own."""
-        if predicate.unread == self._asking.predicate.unread:
+        read = _read(predicate)
+        if read == _read(self._asking.predicate):
             return self
-        found = self._others.get(predicate.unread)
+        found = self._others.get(read)
         if found is None:
-            found = self._others[predicate.unread] = self._copied()
+            found = self._others[read] = self._copied()
             found._asking = self._asking.about(predicate)  # noqa: SLF001  a copy of our own
         return found
 
@@ -466,6 +468,11 @@ class Chain:
             closure = declared_closed(f"tier {word[0].tier}", demand.predicate)
             return {Opening(row, closure.text, word[0].tier, closure): None}
         return {}
+
+
+def _read(predicate: Predicate) -> _Read:
+    """Say what of a predicate is read, and whether rows that are alike in that are one."""
+    return predicate.unread, predicate.attributes.get("distinct", "")
 
 
 def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]], remark: str) -> Opening:

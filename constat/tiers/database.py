@@ -49,12 +49,13 @@ from constat.tiers.tier import (
     failed,
     keys_of,
     matched_keys,
+    opened,
     openings_for,
     rows_for,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.catalog import Cell, Connection, RawRow
     from constat.evaluation import Clock
@@ -67,6 +68,8 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "database"
 MOST_OPENINGS: Final = 1_000
+ALIKE: Final = "alike in all that is read"
+"""What is said of rows of one key between which nothing that is read differs."""
 
 
 @dataclass(slots=True)
@@ -541,24 +544,48 @@ def told_of(
     """Say what rows that were fetched tell about some of the demanded keys."""
     predicate, wanted = demand.predicate, frozenset(keys)
     failures: dict[Row, str] = {}
+    openings = fetched.openings
     if fetched.failure:
         failures = dict.fromkeys(keys, f"{where}: {fetched.failure}")
     elif fetched.repeated and not _is_distinct(predicate):
-        extra = sum(fetched.repeated.values())
-        reason = (
-            f"{where} gave {extra} of {fetched.count} rows more than once;"
-            " add the row's own key to it, or say `distinct` [C0523]"
-        )
-        for row in fetched.repeated:
-            failures.update(dict.fromkeys(matched_keys(row, demand.columns, wanted), reason))
+        if predicate.key and len(fetched.repeated) <= MOST_OPENINGS:
+            # What is wrong with one key says nothing of any other.
+            openings = [*openings, *_opened_twins(fetched, where, evidence.tier)]
+        else:
+            failures = _merging(demand, wanted, fetched, where)
     rows = rows_for(fetched.rows, demand.columns, wanted, demand.clock)
     return TierAnswer(
         (Portion(rows, evidence),) if rows else (),
-        openings_for(fetched.openings, demand.columns, wanted, demand.clock),
+        openings_for(openings, demand.columns, wanted, demand.clock),
         wanted - failures.keys(),
         failures,
         (evidence,),
     )
+
+
+def _opened_twins(fetched: Fetched, where: str, tier: str) -> Iterator[Opening]:
+    """Yield the rows of a key that came more than once, as rows that may be (semantics 22)."""
+    for row, more in fetched.repeated.items():
+        reason = (
+            f"{where} gave {more + 1} rows for one key, {ALIKE};"
+            " `constat check-data` shows such keys [C0523]"
+        )
+        yield Opening(opened(row), reason, tier)
+
+
+def _merging(
+    demand: Demand, wanted: frozenset[Row], fetched: Fetched, where: str
+) -> dict[Row, str]:
+    """Give the demanded keys of rows that came more than once, each with what is wrong."""
+    extra = sum(fetched.repeated.values())
+    reason = (
+        f"{where} gave {extra} of {fetched.count} rows more than once;"
+        " add the row's own key to it, or say `distinct` [C0523]"
+    )
+    failures: dict[Row, str] = {}
+    for row in fetched.repeated:
+        failures.update(dict.fromkeys(matched_keys(row, demand.columns, wanted), reason))
+    return failures
 
 
 _Read = tuple[str, tuple[int, ...]]

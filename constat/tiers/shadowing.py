@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -17,7 +18,7 @@ from constat.evaluation import (
     Word,
     with_cells,
 )
-from constat.logic import OPEN, NullCell, has_null_cells, may_agree, null_cells, null_policies
+from constat.logic import NullCell, has_null_cells, may_agree, null_cells, null_policies
 from constat.project.settings import PREFER_USER, UNRESOLVED
 from constat.tiers.tier import (
     fallen_through,
@@ -26,6 +27,7 @@ from constat.tiers.tier import (
     has_null,
     key_of,
     matched_keys,
+    opened,
     preferred,
     told_by,
     who_says,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from constat.evaluation import Answer, Demand, Evidence, Observer
-    from constat.logic import OpenRow, Predicate, Row
+    from constat.logic import Predicate, Row
     from constat.tiers.asking import Contribution
 
 
@@ -103,6 +105,8 @@ _SECOND: Final = "the second counts"
 _NEITHER: Final = "neither counts"
 _NONE: Final = "none of them counts"
 _PAIR: Final = 2
+NOBODY_COUNTS: Final = (_NEITHER, _NONE)
+"""How the text of a conflict ends of which no row counts."""
 
 
 @dataclass(slots=True)
@@ -251,11 +255,18 @@ class Shadowing:
         fresh = _Held(tier, {row: portions[0].evidence for row, portions in rows.items()})
         fresh.words = [portions[0] for portions in rows.values()]
         partial = key in contribution.answer.failures
-        if len(rows) > 1 or told.openings.get(key) or told.loose or partial:
+        own = told.openings.get(key, ())
+        if len(rows) == 1 and own and not (told.loose or partial):
+            (row,) = rows
+            if all(one.row == opened(row) for one in own):
+                # The row itself came as one that may be.
+                fresh.openings = list(own)
+                return fresh
+        if len(rows) > 1 or own or told.loose or partial:
             reason = f"tier {tier} gives {len(rows)} rows for one key of {self._predicate.name}"
             if partial or len(rows) == 1:
                 reason = f"tier {tier} may have another row for this key of {self._predicate.name}"
-            fresh.openings = [Opening(_opened(row), reason, tier) for row in rows]
+            fresh.openings = [Opening(opened(row), reason, tier) for row in rows]
             return fresh
         silent = [
             *contribution.fallen.get(key, ()),
@@ -275,7 +286,7 @@ class Shadowing:
             return fresh
         name = self._predicate.columns[left_out[0].column].name
         reason = f"who states it leaves its {name} out, and no source has a row that it agrees with"
-        openings = [Opening(_opened(row), reason, fresh.tier) for row in fresh.rows]
+        openings = [Opening(opened(row), reason, fresh.tier) for row in fresh.rows]
         return _Held(fresh.tier, fresh.rows, [], openings)
 
     def _left_out(self, row: Row) -> list[NullCell]:
@@ -291,7 +302,7 @@ class Shadowing:
             self._conflict(key, held, fresh, _NEITHER)
             reason = f"conflict: tiers {held.tier} and {fresh.tier} give different values"
             rows = {**fresh.rows, **held.rows}
-            openings = [Opening(_opened(row), reason, fresh.tier) for row in rows]
+            openings = [Opening(opened(row), reason, fresh.tier) for row in rows]
             both = _Held(held.tier, rows, [], openings)
             self._replace(key, held, both)
         elif fresh.plain and held.assumed:
@@ -302,7 +313,7 @@ class Shadowing:
             accepted = preferred(held.tier, self._predicate)
             # It stays possible as long as nobody accepts that people are right.
             fresh.openings += [
-                Opening(_opened(row), accepted.text, held.tier, accepted) for row in held.rows
+                Opening(opened(row), accepted.text, held.tier, accepted) for row in held.rows
             ]
             self._replace(key, held, fresh)
         else:
@@ -346,7 +357,10 @@ class Shadowing:
         said = [who_says(tier, self._predicate, row, one) for row, (tier, one) in told.items()]
         if outcome == _NEITHER and len(said) > _PAIR:
             outcome = _NONE
-        conflict = Conflict(self._predicate.name, f"{', '.join(said)}: {outcome}", tuple(told))
+        # Rows that differ in unknown cells alone look the same.
+        times = Counter(said).items()
+        shown = ", ".join(one if count == 1 else f"{one} {count} times" for one, count in times)
+        conflict = Conflict(self._predicate.name, f"{shown}: {outcome}", tuple(told))
         self.conflicts.setdefault(key, []).append(conflict)
 
     def _keep_openings(self, tier: str, told: _Told) -> None:
@@ -377,18 +391,18 @@ def _agree(word: _Held) -> bool:
 def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) -> _Held | None:
     """Give the row that words fill, and what is open until they are accepted; `None` if none do."""
     said = word.portions or word.words
-    opened, tier = _opened(unfilled.row), unfilled.evidence.tier
+    shape, tier = opened(unfilled.row), unfilled.evidence.tier
     if len(said) == 1 and _is_proved(said[0]):
         # What a certificate proves under assumptions of its own is a row, and no word for a cell.
         if said[0].assumption is None or has_null_cells(said[0].rows[0]):
             return None
-        opening = Opening(opened, reason, tier, filled_in(predicate))
+        opening = Opening(shape, reason, tier, filled_in(predicate))
         return _Held(word.tier, word.rows, said, [opening])
     filled = FilledRow(unfilled, _needed(unfilled.row, said))
     if not filled.words:
         return None
     portion = Portion((filled.row,), filled.evidence, filled.assumption)
-    opening = Opening(opened, reason, tier, filled.assumption, portion)
+    opening = Opening(shape, reason, tier, filled.assumption, portion)
     return _Held(word.tier, {filled.row: filled.evidence}, [portion], [opening])
 
 
@@ -420,12 +434,6 @@ def _needed(row: Row, said: Sequence[Portion]) -> tuple[Word, ...]:
         )
         words.setdefault(id(portion), Word(own, portion.evidence, portion.assumption))
     return tuple(words.values())
-
-
-def _opened(row: Row) -> OpenRow:
-    """Give the shape of what a row may be; certificates have no null cell in an open row."""
-    cells: OpenRow = row
-    return tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
 
 
 def merge_equal(portions: Sequence[Portion]) -> tuple[Portion, ...]:

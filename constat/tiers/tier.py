@@ -211,6 +211,12 @@ def rows_for(
     )
 
 
+def opened(row: Row) -> OpenRow:
+    """Give the shape of what a row may be; certificates have no null cell in an open row."""
+    cells: OpenRow = row
+    return tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
+
+
 def rows_as_read(rows: Iterable[Row], predicate: Predicate) -> tuple[Row, ...]:
     """Give rows without the cells that nobody reads; alike ones are one (semantics 50)."""
     unread = dict.fromkeys(predicate.unread, UNREAD_CELL)

@@ -557,3 +557,4 @@ def test_advice_about_a_negated_goal_is_no_other_question(shop: Path) -> None:
     assert ran.code == 2
     assert "the atom alone" not in ran.err
     assert "derive what is not so" in ran.err
+    assert "does not hold, the verdict is DISPROVED" in ran.err

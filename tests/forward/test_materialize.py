@@ -166,6 +166,48 @@ def test_open_answers_are_not_kept(things: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("policy", "reads", "says"),
+    [
+        ("unknown", "?n", "a value that nobody knows"),
+        ("maybe", "?n", "declare `@[null = none] n` in thing"),
+        ("none", "?n", ""),
+        ("maybe", "_", ""),
+        ("unknown", "_", ""),
+    ],
+)
+def test_answers_over_null_cells_are_kept_or_it_is_said_why_not(
+    tmp_path: Path, policy: str, reads: str, says: str
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as base:
+        base.execute("CREATE TABLE thing(i INTEGER, n TEXT, m TEXT)")
+        base.executemany("INSERT INTO thing VALUES (?, ?, ?)", [(1, "x", "y"), (2, None, None)])
+        base.commit()
+    head = "i: number, n: symbol" if reads == "?n" else "i: number"
+    (tmp_path / "r.dl").write_text(
+        '.pragma "constat" "0.1"\n@[key = i]\n'
+        f".decl thing(i: number, @[null = {policy}] n: symbol, @[null = maybe] m: symbol)\n"
+        '.input thing(source = s, query = "SELECT i, n, m FROM thing")\n'
+        f".decl named({head})\n"
+        f"named({'?i, ?n' if reads == '?n' else '?i'}) :- thing(?i, {reads}, _).\n"
+    )
+    (tmp_path / "constat.yaml").write_text(
+        'rules: [r.dl]\ndatabases: {s: {uri: "sqlite:///t.sqlite"}}\n'
+    )
+    with Session(tmp_path) as session:
+        if says:
+            with pytest.raises(ConstatError, match="C0671") as raised:
+                session.materialized.keep("named")
+            (told,) = raised.value.diagnostics
+            assert says in f"{told.message} {told.help}"
+            return
+        session.materialized.keep("named")
+        wanted = session.query("named(?i, ?n)" if reads == "?n" else "named(?i)").sure
+        kept = session.materialized.query("named(?i, ?n)" if reads == "?n" else "named(?i)")
+        assert sorted(kept.sure) == sorted(wanted)
+        assert len(wanted) == (1 if reads == "?n" else 2)
+
+
 def test_a_proof_never_looks_at_it(things: Path) -> None:
     with Session(things) as session:
         session.materialized.keep("reach")

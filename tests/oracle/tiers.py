@@ -189,8 +189,9 @@ def read(predicate: Predicate, tier: Tier) -> tuple[list[Row], list[Row]]:
         if broken:
             patterns.append(tuple(STAR if n in broken else cell for n, cell in enumerate(row)))
         elif row in rows and tier.name == predicate.authority and not predicate.distinct:
-            # Two rows would merge: the query is in error, and what it gave may not be all (22).
-            patterns.append((STAR,) * len(row))
+            # Two rows would merge: the query is in error. With a key it is so about that key alone;
+            # without one, what it gave may not be all (22).
+            patterns.append(row if predicate.key else (STAR,) * len(row))
         else:
             rows += [row] if row not in rows else []
     return rows, patterns

@@ -295,3 +295,43 @@ def test_another_file_is_no_snapshot(line: bytes) -> None:
     with pytest.raises(ConstatError) as caught:
         read_snapshot(line, TRUSTED, "x")
     assert caught.value.diagnostics[0].code == "C0761"
+
+
+NULLS = """
+.pragma "constat" "0.1"
+@[key = i] @[whole = "true"]
+.decl bill(i: number, c: symbol, @[null = {0}] region: symbol)
+.input bill(source = shop, query = "SELECT i, c, region FROM bill")
+.decl bills(c: symbol, n: number)
+bills(?c, ?n) :- bill(_, ?c, _), ?n = count : {{ bill(_i, ?c, _) }}.
+"""
+
+
+@pytest.mark.parametrize("policy", ["none", "maybe", "unknown"])
+def test_rows_with_null_cells_are_committed_to_without_that_column_only(
+    tmp_path: Path, policy: str
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as base:
+        base.execute("CREATE TABLE bill(i INTEGER, c TEXT, region TEXT)")
+        rows = [(1, "a", "north"), (2, "a", None), (3, "b", None), (4, "b", None)]
+        base.executemany("INSERT INTO bill VALUES (?, ?, ?)", rows)
+        base.commit()
+    (tmp_path / "r.dl").write_text(NULLS.format(policy))
+    (tmp_path / "constat.yaml").write_text(
+        'rules: [r.dl]\ndatabases: {shop: {uri: "sqlite:///s.sqlite"}}\n'
+    )
+    with (
+        Session(tmp_path) as session,
+        pytest.raises(ConstatError, match="whose region is NULL") as raised,
+    ):
+        session.snapshot("bill", SOURCE)
+    assert "without `region`" in str(raised.value.diagnostics[0].help)
+    text = NULLS.format(policy).replace(f", @[null = {policy}] region: symbol", "")
+    text = text.replace(", region FROM", " FROM").replace("?c, _)", "?c)")
+    (tmp_path / "r.dl").write_text(text)
+    with Session(tmp_path) as session:
+        lines = [session.snapshot("bill", SOURCE, ["c"]).line]
+        certificate = session.prove("bills(a, 2)").certificate
+        opened = session.openings(certificate, [(line, "x") for line in lines])
+    report = judged(certificate, lines, opened)
+    assert (report.reason, report.not_opened) == ("", ())

@@ -113,6 +113,7 @@ _HEADER: Final = """\
 """
 _CONSTRAINTS: Final = """\
 // The foreign keys of the source. `constat check-data` tells which rows break them, or a key above.
+// `@[null = none]`: a row that is NULL there refers to nothing, as in SQL.
 """
 
 
@@ -176,7 +177,8 @@ def draft_text(predicates: Sequence[DraftedPredicate], database: str, dialect: s
 def _constraints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
     """Write the foreign keys that the source declares, between predicates of the draft.
 
-    A column that may be missing has none: each row without a value would leave it open.
+    Where a column of one may be NULL, the constraint says what SQL does: such a row refers to
+    nothing, whatever else it may mean.
     """
     targets = {one.table.label: one for one in predicates}
     taken: set[str] = set()
@@ -190,6 +192,8 @@ def _constraints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
             taken.add(name)
             left = ", ".join(f"{own} = ?{own}" for own, _ in pairs)
             right = ", ".join(f"{other} = ?{own}" for own, other in pairs)
+            if _may_be_missing(one, [own for own, _ in pairs]):
+                yield "@[null = none]"
             yield f".constraint {name}: {one.name}({left}) => {target.name}({right})."
 
 
@@ -203,10 +207,13 @@ def _pairs(
     for own, other in zip(link.columns, link.target_columns, strict=False):
         if own not in here or other not in there or here[own].kind is not there[other].kind:
             return []
-        if null_word(one, here[own]) not in {"", NullPolicy.NONE.value}:
-            return []
         found.append((here[own].name, there[other].name))
     return found
+
+
+def _may_be_missing(one: DraftedPredicate, names: Collection[str]) -> bool:
+    words = (null_word(one, column) for column in one.columns if column.name in names)
+    return any(word not in {"", NullPolicy.NONE.value} for word in words)
 
 
 def _predicate(checked: Checked, taken: Collection[str], wanted: Sequence[str]) -> DraftedPredicate:

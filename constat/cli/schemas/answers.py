@@ -202,6 +202,7 @@ class MissingFactPattern(TypedDict):
     if_true: Annotated[str, "What the goal becomes if it holds; empty where not tried."]
     if_false: Annotated[str, "What the goal becomes if it does not; empty where not tried."]
     sentence: Annotated[str, "That it is not known, in a sentence."]
+    edit: Annotated[str, "A declaration that decides it, where NULL is no value; may be empty."]
 
 
 class Proof(TypedDict):
@@ -465,6 +466,9 @@ class OpenReason(TypedDict):
     tier: Annotated[str, "The tier that did not know; may be empty."]
     count: Annotated[Ordinal, "How often."]
     goal: Annotated[str, "One goal to ask for, or the bindings of a rule that erred; may be empty."]
+    edit: Annotated[
+        str, "The declaration that decides it, where NULL means no value; may be empty."
+    ]
 
 
 class OpenAnswers(TypedDict):

@@ -241,6 +241,14 @@ class InitResult(TypedDict):
     ]
 
 
+class CheckedKey(TypedDict):
+    """A key that is broken, and what proves it."""
+
+    text: Annotated[str, "What is wrong, in words."]
+    certificate: Annotated[str | None, "The file of its certificate, if it has one."]
+    why_none: Annotated[str, "Why it has none; empty where it has one."]
+
+
 class CheckedData(TypedDict):
     """A constraint or a key, and what breaks it."""
 
@@ -259,6 +267,7 @@ class CheckedData(TypedDict):
     goals: Annotated[list[str], "For each row of a constraint the goal that is proved."]
     certificates: Annotated[list[str | None], "The file of each goal, with `--certificates`."]
     reasons: Annotated[list[str], "Why more may break it."]
+    keys: Annotated[list[CheckedKey], "Of a key that is broken, with `--certificates`."]
 
 
 class CheckDataResult(TypedDict):
