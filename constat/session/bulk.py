@@ -136,6 +136,8 @@ class GradedRows:
     excluded: int
     shapes: Mapping[int, int]
     verdicts: Verdicts
+    one_by_one: bool = False
+    """Whether some rows were decided by the reference engine."""
 
 
 @dataclass(slots=True)
@@ -551,6 +553,8 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
         _write_folder(asked, answers, asked.whole.folder)
     if asked.whole.check == OFF or not answers.in_bulk or answers.stopped:
         return answers
+    if answers.recount is not None:
+        return answers
     if answers.settled is Settled.UNDER or Verdict.PROVED_UNDER in answers.weak.values():
         return answers.counted(Recount(State.NOT_CHECKED, "some of it rests on assumptions"))
     if asked.whole.check == ALWAYS or asked.whole.checks is None:
@@ -755,6 +759,7 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
 # (`loosening`), and rows stay open that a proof decides. Of a few of them it is asked.
 
 _MOST_ASKED: Final = 2_000
+_ONE_BY_ONE: Final = "some of its rows were decided one by one"
 
 
 def _asked_one_by_one(asked: Asked, found: GradedRows, observe: Observer) -> GradedRows:
@@ -788,6 +793,7 @@ def _asked_one_by_one(asked: Asked, found: GradedRows, observe: Observer) -> Gra
         possible=counted[POSSIBLE],
         excluded=found.excluded + counted[CONCEIVABLE],
         verdicts=Verdicts(lambda: iter(weak.items()), len(weak)),
+        one_by_one=True,
     )
 
 
@@ -815,6 +821,7 @@ def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
         excluded=found.excluded + found.shapes.get(CONCEIVABLE, 0),
         weak=found.verdicts,
         notes=rests.notes,
+        recount=Recount(State.NOT_CHECKED, _ONE_BY_ONE) if found.one_by_one else None,
     )
 
 
