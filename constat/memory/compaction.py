@@ -451,4 +451,4 @@ class Switching:
 
     def _scaled(self, budget: int) -> int:
         """Return a budget in estimated tokens; reports of the provider say what these are worth."""
-        return int(budget / self._calibration.factor)
+        return int(budget / self._calibration.whole)

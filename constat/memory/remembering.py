@@ -37,7 +37,7 @@ from constat.memory.journal import (
 from constat.memory.lines import SILENT
 from constat.memory.narrative import Scratchpad, WorkingMemory
 from constat.memory.policy import Policy, Window
-from constat.memory.tokens import Calibration
+from constat.memory.tokens import DEAREST, Calibration, estimate, family_of, messages_tokens
 from constat.memory.view import Filling, View, fill
 from constat.store.scratch import Scratch
 
@@ -63,10 +63,12 @@ _REF: Final = re.compile(
 class Memory:
     """The memory of one session, in a folder; without one it lasts as long as this object.
 
-    ``rules`` is a folder with rules of one's own. ``branch`` is for ``Memory.branch``.
+    ``rules`` is a folder with rules of one's own. ``model`` is the one that contexts are for: its
+    tokens are counted as its tokenizer does, where that is public. ``branch`` is for
+    ``Memory.branch``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what is left out is as it mostly is
         self,
         folder: Path | None = None,
         session: str = MAIN,
@@ -74,6 +76,7 @@ class Memory:
         policy: Policy | None = None,
         window: Window | None = None,
         rules: Path | None = None,
+        model: str = "",
         branch: BranchKept | None = None,
     ) -> None:
         self._scratch = None
@@ -86,6 +89,8 @@ class Memory:
         self.policy = policy or Policy()
         self.window = window or Window()
         self.calibration = Calibration()
+        self.model = model
+        self._counted = (0, 0)
         self._own_rules = rules
         self._rules: MemoryRules | None = None
         self._index: Index | None = None
@@ -173,6 +178,7 @@ class Memory:
         gives way step by step; raises ``BudgetError`` where the system's text and the current
         message alone are too much.
         """
+        self._count()
         wish = Wish(lambda: self._material(goal), lambda: self.snapshot(goal).id, boundary)
         if budget is not None:
             return self._switching.within(budget, wish)
@@ -313,6 +319,16 @@ class Memory:
             record.history, record.shown, record.costs, record.heavy, _claims(known), decided
         )
 
+    def _count(self) -> None:
+        """Say what the messages take by the weights of the model, if it has some."""
+        family = family_of(self.model)
+        shown, (number, taken) = self._record.shown, self._counted
+        if family == DEAREST or number == len(shown):
+            return
+        taken += messages_tokens(shown[number:], lambda text: estimate(text, family))
+        self._counted = (len(shown), taken)
+        self.calibration.prior = taken / max(1, sum(self._record.costs))
+
     def _of(self, kept: BranchKept) -> Memory:
         return Memory(
             self.folder,
@@ -320,6 +336,7 @@ class Memory:
             policy=self.policy,
             window=self.window,
             rules=self._own_rules,
+            model=self.model,
             branch=kept,
         )
 

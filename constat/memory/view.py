@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 _MOST_COLUMNS: Final = 8
 _INDENT: Final = "  "
 # What the end of a line takes, and marks between values: one, and one more beside it.
-LINE: Final = 10
+LINE: Final = hundredths("\n")
+_ROW: Final = hundredths(f"\n{_INDENT}")
 _MARK: Final = hundredths("|")
 _AGAIN: Final = hundredths("||") - _MARK
 
@@ -135,14 +136,14 @@ class Family:
         if rows == 1:
             return self._takes + sums.values + sums.keyed
         if len(keys) == 1:
-            return self._takes + sums.values + hundredths(f"{next(iter(keys))}:")
-        return self._takes + sums.values + sums.columns + sums.cells + rows * LINE
+            return self._takes + sums.values + hundredths(f" {next(iter(keys))}:")
+        return self._takes + sums.values + sums.columns + sums.cells + rows * _ROW
 
     def _with(self, claim: Claim) -> _Sums:
         """Return what the parts take with one more claim."""
         sums, key, name = self._sums, self.key(claim), claim.text.name
         row = self._rows.get(name)
-        values = sums.values + hundredths(shown(claim))
+        values = sums.values + hundredths(f" {shown(claim)}")
         values += 0 if row else hundredths(f"@{name}")
         known = row.attached if row else {}
         keyed = max(0, _attached(key, claim) - known.get(key, 0))
@@ -151,7 +152,7 @@ class Family:
         if column >= _MOST_COLUMNS:
             cells += keyed
         else:
-            columns += 0 if key in self._columns else hundredths(key) + _MARK
+            columns += 0 if key in self._columns else hundredths(f" {key}") + _MARK
             filled = [self._columns[one] for one in known if one in self._columns]
             cells += _between({*filled, column}) - _between(filled)
         return _Sums(values, sums.keyed + keyed, columns, cells)
@@ -182,8 +183,8 @@ def _attached(key: str, claim: Claim) -> int:
     value = shown(claim)
     if not key:
         return 0
-    apart = hundredths(f"{key}=")
-    return max(apart, hundredths(f"{key}={value}") - hundredths(value))
+    apart = hundredths(f" {key}=")
+    return max(apart, hundredths(f" {key}={value}") - hundredths(f" {value}"))
 
 
 def _between(columns: set[int] | Sequence[int]) -> int:

@@ -112,7 +112,8 @@ def test_a_budget_is_used_to_the_brim(tokens: int) -> None:
     classes = {one.name: 2 + one.at % 5 for one in claims}
     view = fill(claims, Decided(frozenset(), names, frozenset(), classes, {}), tokens)
     assert view.passed_over > 0
-    assert tokens - 15 <= view.tokens <= tokens
+    # The blank before a number is counted with it, and a cell of a table has none.
+    assert 0.94 * tokens <= view.tokens <= tokens
 
 
 def test_what_several_texts_say_is_cited_from_one_that_is_cited_anyway() -> None:
@@ -133,7 +134,7 @@ def test_what_may_be_asked_with_goes_before_what_nobody_asks_with() -> None:
     with Memory() as memory:
         memory.append([called("take", 0, seat="S-999"), called("list", 1), answered(1, rows)])
         memory.append([assistant("Here they are."), user("Fine.")])
-        shown = memory.view(150).text
+        shown = memory.view(120).text
     assert len(re.findall(r"\bS-0", shown)) > 20
     assert "made" not in shown
 
@@ -161,7 +162,7 @@ def test_keys_give_way_before_values_in_play_do() -> None:
         memory.append([user("Begin."), called("find", 0), answered(0, offers), ask])
         roomy, small = (
             "\n".join(one.text for one in memory.context(budget).messages)
-            for budget in (messages_tokens(memory.history.messages) - 50, 250)
+            for budget in (messages_tokens(memory.history.messages) - 50, 210)
         )
     assert "offer_number" in roomy
     assert "offer_number" not in small

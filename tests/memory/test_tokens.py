@@ -8,15 +8,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.memory import Calibration, composition, estimate
+from constat.memory import Calibration, Memory, Message, Role, Text, composition, estimate
+from constat.memory.tokens import DEAREST, FAMILIES, family_of
 from tests.memory.samples import COUNTS, MAKERS
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_kind_of_text_is_counted_within_the_bounds(name: str) -> None:
+def test_a_kind_of_text_is_counted_within_the_bounds_for_each_tokenizer(name: str) -> None:
     text = MAKERS[name](random.Random(name))
-    dearest = max(COUNTS[name])
-    assert 0.94 * dearest <= estimate(text) <= 1.35 * dearest
+    for family, count in zip(FAMILIES, (max(COUNTS[name]), *COUNTS[name]), strict=True):
+        assert 0.94 * count <= estimate(text, family) <= 1.35 * count, family
+
+
+def test_there_are_thirty_seven_kinds_of_text() -> None:
+    assert len(MAKERS) == len(COUNTS) == 37
+
+
+def test_a_model_is_counted_as_its_tokenizer_counts() -> None:
+    names = ("gpt-4o-mini", "gpt-4-turbo", "claude-opus-4-1", "claude-2.1", "llama")
+    found = [family_of(one) for one in names]
+    assert found == ["o200k", "cl100k", DEAREST, "claude", DEAREST]
+    text = MAKERS["thai"](random.Random(1))
+    with Memory() as plain, Memory(model="gpt-4o") as memory:
+        for one in (plain, memory):
+            one.append([Message(Role.USER, (Text(text),))])
+        assert memory.context().tokens < plain.context().tokens / 3
+        memory.calibration.learn(estimate(text), COUNTS["thai"][0])
+        assert memory.context().tokens == pytest.approx(COUNTS["thai"][0], rel=0.2)
+
+
+def test_ids_of_a_kind_and_short_capitals_are_no_free_words() -> None:
+    assert estimate("HTML SQL API URL") >= 2
+    assert estimate("4XGCCM") >= 4
 
 
 def test_four_characters_to_a_token_would_not_do() -> None:

@@ -332,7 +332,7 @@ def run(given: argparse.Namespace, count: Tokens, folder: Path) -> Groups:
     for kind in given.kind:
         blocks = list(histories(kind, dialogues(folder, given.half, kind)))
         for name, history in blocks[given.skip :: given.stride][: given.most]:
-            with Memory() as memory:
+            with Memory(model="gpt-4o") as memory:
                 memory.calibration.factor = factor
                 for cut in cuts(kind, name, history, given.every):
                     memory.append(cut.messages[len(memory.history.messages) :])
