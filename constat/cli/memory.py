@@ -213,7 +213,7 @@ def _contradiction(pair: Contradiction) -> str:
     show_default=True,
     help="Whose thresholds decide where there is no budget.",
 )
-@click.option("--model", default="", metavar="NAME", help="The model whose window counts.")
+@click.option("--model", default="", metavar="NAME", help="The model whose window and tokens count.")
 @click.option(
     "--log-format",
     type=click.Choice(("anthropic", "openai")),
@@ -255,7 +255,7 @@ def compact_command(  # noqa: PLR0913  one argument for each option
       constat memory compact examples/memory/refund.json --goal "order O-7" --format json
 
     Exit codes: 0 compacted (or small enough as it is), 2 no log, bad usage or configuration, or
-    what is always in sight does not fit.
+    the message to be answered alone does not fit.
     """
     with remembered(), _client(project, wanted=with_model) as client:
         own = _own_rules(project, store, session, rules)

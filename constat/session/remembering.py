@@ -262,7 +262,14 @@ def _digests(memory: Memory, place: str) -> list[str]:
 def _memory(folder: Path | None, session: str, wish: Wish) -> Memory:
     chosen = profile(wish.profile)
     window = Window(context_limit(wish.model)) if wish.model else chosen.window
-    return Memory(folder, session, policy=chosen.policy, window=window, rules=wish.rules)
+    return Memory(
+        folder,
+        session,
+        policy=chosen.policy,
+        window=window,
+        rules=wish.rules,
+        model=wish.model,
+    )
 
 
 def _read(contents: Sequence[tuple[str, bytes]], memory: Memory, form: str) -> Log:
