@@ -213,7 +213,9 @@ def _contradiction(pair: Contradiction) -> str:
     show_default=True,
     help="Whose thresholds decide where there is no budget.",
 )
-@click.option("--model", default="", metavar="NAME", help="The model whose window and tokens count.")
+@click.option(
+    "--model", default="", metavar="NAME", help="The model whose window and tokens count."
+)
 @click.option(
     "--log-format",
     type=click.Choice(("anthropic", "openai")),

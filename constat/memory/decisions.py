@@ -59,6 +59,7 @@ _MOST_BLANKS: Final = 7
 # Of so many texts at the end it is said that they are fresh.
 _NOW: Final = 12
 _LATELY: Final = 48
+_MOST_CELLS: Final = 40
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:]*")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]*Z?)?")
 # A calculation says little once it is made; its result is somewhere else.
@@ -107,9 +108,7 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
         "stated": [*map(_stated, claims), *_retractions(known)],
         "shaped": [(claim.name, shape) for claim in claims if (shape := shape_of(claim))],
         "called": [(claim.name, called(claim)) for claim in claims if claim.fact.method == "json"],
-        "within": [
-            (claim.name, cell(record_of(claim))) for claim in claims if claim.fact.method == "json"
-        ],
+        "within": list(_within(claims)),
         "akin": list(_akin(claims)),
         "fresh": list(_fresh(known)),
         "spoken": [(text.name, text.branch, text.at) for text in texts],
@@ -136,6 +135,17 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
     last = lasts.get(known.focus) or lasts.get(MAIN)
     found["last_human"] = [] if last is None else [(last.name,)]
     return found
+
+
+def _within(claims: Iterable[Claim]) -> Iterator[Row]:
+    """Yield leaves with their objects; one of very many leaves is a list and no record."""
+    records: dict[str, list[str]] = defaultdict(list)
+    for one in claims:
+        if one.fact.method == "json":
+            records[record_of(one)].append(one.name)
+    for record, names in records.items():
+        if len(names) <= _MOST_CELLS:
+            yield from ((name, cell(record)) for name in names)
 
 
 def _akin(claims: Iterable[Claim]) -> Iterator[Row]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.memory import Memory, Policy, messages_tokens
-from constat.memory.decisions import Decided
+from constat.memory.decisions import Decided, rows_of
 from constat.memory.lines import SILENT, WHOLE
 from constat.memory.tokens import hundredths
 from constat.memory.view import Family, family_of, fill
@@ -153,6 +153,20 @@ def test_cells_of_a_record_stay_beside_what_may_be_chosen() -> None:
         assert line.count("2024-05-20") == 1
         assert "2024-05-21" in line
         assert any("call find date=2024-05-20" in one for one in lines)
+
+
+def test_a_list_of_very_many_values_is_no_record() -> None:
+    with Memory() as memory:
+        memory.append(
+            [called("find", 0, code="C-1"), answered(0, {"code": [f"C-{n}" for n in range(400)]})]
+        )
+        memory.append(
+            [called("find", 1, code="D-1"), answered(1, {"code": [f"D-{n}" for n in range(9)]})]
+        )
+        rows = rows_of(memory.known())["within"]
+        decided = memory.decided()[1]
+    assert len(rows) == 2 + 9
+    assert all(key.startswith("m3[") for key in decided.beside)
 
 
 def test_keys_give_way_before_values_in_play_do() -> None:
