@@ -73,6 +73,7 @@ _COMMANDS: Final = (
     ),
     ("facts", "State facts, list them, take them back.", "facts.command"),
     ("mcp", "Serve the project to agents.", "faces.mcp_command"),
+    ("serve", "Serve the project over HTTP.", "faces.serve_command"),
     ("doctor", "Look at everything that a project needs.", "begin.doctor_command"),
     ("rules", "Check rule files.", "rules.command"),
     ("check-data", "Check the data against constraints and keys.", "check_data.command"),

@@ -1,18 +1,20 @@
-"""`constat mcp`: a project for agents."""
+"""`constat mcp` and `constat serve`: a project for agents and for other programs."""
 
 from __future__ import annotations
 
 import getpass
 import ipaddress
+from pathlib import Path
 
 import click
 
 from constat.cli.groups import PlainCommand
 from constat.cli.options import project_option
-from constat.cli.output import note
+from constat.cli.output import note, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic
 
 _PORT = 8377
+_SERVER_PORT = 8378
 
 
 @click.command(name="mcp", cls=PlainCommand)
@@ -65,6 +67,63 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
         )
     else:
         server.run("stdio")
+    return 0
+
+
+@click.command(name="serve", cls=PlainCommand)
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True)
+@click.option(
+    "--port", metavar="N", type=click.IntRange(1, 65_535), default=_SERVER_PORT, show_default=True
+)
+@click.option("--tokens", metavar="FILE", help="Who may come in: NAME ROLE sha256:HEX lines.")
+@click.option("--new-token", metavar="NAME:ROLE", help="Add a token to the file and print it.")
+@click.option("--openapi", is_flag=True, help="Print the OpenAPI document and end.")
+@click.option("--by", metavar="NAME", default="", help="Who asks where no token is needed.")
+@project_option
+def serve_command(  # noqa: PLR0913  one argument for each option
+    *,
+    host: str,
+    port: int,
+    tokens: str | None,
+    new_token: str | None,
+    openapi: bool,
+    by: str,
+    project: str | None,
+) -> int:
+    """Serve a project over HTTP: REST, with an OpenAPI document at /openapi.json.
+
+    Roles: a viewer asks, an analyst also states facts in their own name, an admin also reads the
+    log. Nothing here approves a rule. Without --tokens everybody on this machine is an admin, and
+    only loopback is served. Tokens are kept as hashes. For other machines let a proxy that speaks
+    TLS stand before it. Needs the extra: pip install 'constat[server]'
+
+    Examples:
+      constat serve --openapi
+      constat serve --tokens tokens.txt --new-token alice:analyst
+
+    Exit codes: 0 ended, 2 bad usage, 130 interrupted, 143 SIGTERM.
+    """
+    if tokens is None and not _is_loopback(host):
+        hint = "it is no address of loopback, so it needs --tokens"
+        raise click.BadParameter(hint, param_hint="--host")
+    try:
+        from constat import server  # noqa: PLC0415  loaded when it is used
+    except ImportError:
+        message = "a server needs the packages starlette and uvicorn, which are not installed"
+        hint = "pip install 'constat[server]'"
+        raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
+    if openapi:
+        write_json(server.openapi())
+    elif new_token is not None:
+        if tokens is None:
+            raise click.BadParameter("it needs --tokens FILE", param_hint="--new-token")
+        name, _, role = new_token.partition(":")
+        write(server.new_token(Path(tokens), name, role))
+    else:
+        who = by or getpass.getuser()
+        access = server.access_of(None if tokens is None else Path(tokens), host, port, who)
+        note(f"serving http://{host}:{port}, described at /openapi.json; Ctrl-C ends it")
+        server.run(project, access, host, port)
     return 0
 
 

@@ -13,7 +13,7 @@ from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.diagnostics.json_form import to_json
 from constat.library.listing import list_rules
 from constat.logic import NullCell, display_value
-from constat.session import AsyncSession
+from constat.session import AsyncSession, LogAs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from constat.session import Answers, Result, Session
     from constat.session.answers import AnswerColumn, AnswerRow
     from constat.session.facts_of_text import Told
+    from constat.store.facts import StoredFact
 
 Found = TypeVar("Found")
 
@@ -112,9 +113,12 @@ class Service:
 
     # Questions.
 
-    async def prove(self, goal: str, *, observe: Observer | None = None) -> JsonObject:
-        """Prove or disprove a goal."""
-        return await self.run(lambda one: self._result(one.prove(goal, observe=observe)))
+    async def prove(
+        self, goal: str, *, by: str = "", observe: Observer | None = None
+    ) -> JsonObject:
+        """Prove or disprove a goal; certificate and log name who asks, where that is told."""
+        log = LogAs(by=by, asked=False) if by else None
+        return await self.run(lambda one: self._result(one.prove(goal, observe=observe, log=log)))
 
     async def ask(self, question: str, *, observe: Observer | None = None) -> JsonObject:
         """Answer a question in words, as a model of the project reads it."""
@@ -272,6 +276,55 @@ class Service:
                 found.keep()
             told = _told(found)
             return {**told, "kept": keep, **({"by": self.by} if keep else {})}
+
+        return await self.run(work)
+
+    async def stated(self, predicate: str = "") -> JsonObject:
+        """List the facts that people state."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.facts.list(predicate or None)
+            listed = [_stated(session, one) for one in found[:MOST_ROWS]]
+            return {"facts": listed, "facts_left": len(found) - len(listed)}
+
+        return await self.run(work)
+
+    async def state(self, fact: str, *, by: str, note: str = "") -> JsonObject:
+        """Keep a fact that a person states."""
+
+        def work(session: Session) -> JsonObject:
+            conflicts = session.facts.conflicts(fact)
+            kept = session.facts.add(fact, author=by, note=note)
+            return {**_stated(session, kept), "conflicts": list(conflicts[:_LISTED])}
+
+        return await self.run(work)
+
+    async def retract(self, fact: str, *, by: str, of_anybody: bool = False) -> JsonObject:
+        """Take back a fact that this person stated, or with `of_anybody` whoever did."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.facts.retract(fact, by=by, author=None if of_anybody else by)
+            return {"retracted": [_stated(session, one) for one in found[:MOST_ROWS]]}
+
+        return await self.run(work)
+
+    async def decisions(self, *, start: int = 0, most: int = ROWS) -> JsonObject:
+        """List what the log of decisions holds, from an entry on."""
+
+        def work(session: Session) -> JsonObject:
+            entries = [one.entry for one in session.decisions.records()]
+            part = entries[start : start + max(1, min(most, MOST_ROWS))]
+            listed = [
+                {
+                    "number": one.sequence,
+                    "time": one.time,
+                    "kind": one.kind,
+                    "body": None if one.body is None else dict(one.body),
+                }
+                for one in part
+            ]
+            left = max(0, len(entries) - start - len(part))
+            return {"entries": listed, "total": len(entries), "entries_left": left}
 
         return await self.run(work)
 
@@ -453,6 +506,11 @@ def _row(columns: Sequence[AnswerColumn], row: AnswerRow) -> JsonObject:
         for one, cell in values
     }
     return {"values": shown, "verdict": row.verdict.value, "goals": list(row.goals)}
+
+
+def _stated(session: Session, fact: StoredFact) -> JsonObject:
+    shown = {"fact": session.facts.show(fact)[:_TEXT], "by": fact.author, "at": fact.added_at}
+    return {**shown, "note": fact.note[:_TEXT]}
 
 
 def _told(told: Told) -> JsonObject:

@@ -29,6 +29,7 @@ from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
 from constat.project.loading import TOP_LEVEL
 from constat.project.reading import Sections
+from constat.server import operations
 from constat.session import StatedFacts
 from constat.syntax import words
 from tests.examples.shop import ROOT
@@ -238,6 +239,14 @@ def _source(value: Any) -> str:  # noqa: ANN401  classes and functions
     return f"Source: [{file}](../{file})"
 
 
+def _operations() -> str:
+    rows = (
+        (f"`{one.method} {one.path}`", one.role, one.summary, _code(one.takes))
+        for one in operations()
+    )
+    return _table(("operation", "role", "what it does", "body"), rows)
+
+
 def _described(name: str, value: object) -> str:
     if not inspect.isclass(value):
         return f"### {name}\n\n{_signed(name, value)}\n\n{_source(value)}\n"
@@ -315,6 +324,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     ),
     "codes": _codes,
     "api": _api,
+    "operations": _operations,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,372 @@
+"""A project over HTTP: what is answered, to whom, and what never leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import jsonschema
+import pytest
+
+from constat import ConstatError, Session
+from constat.service import Service
+from tests.servers.keeper import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+server = pytest.importorskip("constat.server", reason="the extra `server` is not installed")
+
+TOKENS = {name: f"token-of-{name}" for name in server.ROLES}
+SLOW = ".decl n(x: number)\nn(0).\nn(?x + 1) :- n(?x), ?x < 100000000.\n"
+
+
+def access() -> Any:  # noqa: ANN401  the extra may be absent
+    callers = {
+        hashlib.sha256(token.encode()).hexdigest(): server.Caller(name, name)
+        for name, token in TOKENS.items()
+    }
+    return server.Access(callers)
+
+
+def served(
+    folder: Path, work: Callable[[httpx2.AsyncClient], Awaitable[None]], **how: object
+) -> list[dict[str, Any]]:
+    """Do something with a client of an application in this process; gives the lines of its log."""
+    lines: list[str] = []
+
+    async def main() -> None:
+        service = Service(folder)
+        let = how.get("let") or access()
+        application = server.Application(service, let, how.get("bounds"), lines.append)
+        transport = httpx2.ASGITransport(application.asgi())
+        async with (
+            service,
+            httpx2.AsyncClient(
+                transport=transport, base_url="http://constat", timeout=120
+            ) as client,
+        ):
+            await work(client)
+
+    asyncio.run(main())
+    return [json.loads(one) for one in lines]
+
+
+def of(role: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {TOKENS[role]}"}
+
+
+async def answered(
+    client: httpx2.AsyncClient, path: str, role: str = "viewer", **body: object
+) -> dict[str, Any]:
+    response = await client.post(path, json=body, headers=of(role))
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def test_questions_are_answered_as_the_document_says(still_shop: Path) -> None:
+    document = server.openapi()
+    operations = {one.name: one for one in server.operations()}
+
+    def check(name: str, answer: object) -> None:
+        schema = document["components"]["schemas"][operations[name].gives]
+        jsonschema.validate(answer, schema)
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        assert (await client.get("/openapi.json")).json() == document
+        proved = await answered(client, "/v1/prove", goal="is_vip(C001)")
+        check("prove", proved)
+        assert proved["verdict"] == "PROVED"
+        identity = proved["certificate"].partition("/")[2]
+        found = await client.get(f"/v1/certificates/{identity}", headers=of("viewer"))
+        with Session(still_shop) as session:
+            assert session.verify(found.content).verdict == "PROVED"
+        report = await answered(
+            client, "/v1/verify", certificate=proved["certificate"], sources=True
+        )
+        assert (report["accepted"], report["leaves"]) == (True, "unchanged")
+        rows = await answered(client, "/v1/query", query="is_vip(?c)", most=2)
+        check("query", rows)
+        assert len(rows["rows"]) == 2
+        why = await answered(client, "/v1/why-not", goal="is_vip(C002)")
+        check("why_not", why)
+        assert "distance: 0" in why["why"]
+        settings = {"vip_threshold": "5"}
+        what = await answered(client, "/v1/what-if", goal="is_vip(C002)", settings=settings)
+        check("what_if", what)
+        assert what["verdict"] == "PROVED_UNDER"
+        missing = await answered(client, "/v1/missing", goal="is_vip(C002)", top=1)
+        check("missing", missing)
+        rules = await answered(client, "/v1/rules", predicate="is_vip")
+        assert [one["id"] for one in rules["rules"]] == ["VIP1", "VIP2"]
+        assert "orders" in str(await answered(client, "/v1/catalog/search", words="orders"))
+        assert "customer_id" in str(await answered(client, "/v1/catalog/table", table="orders"))
+
+    lines = served(still_shop, work)
+    assert {(one["who"], one["status"]) for one in lines} == {("viewer", 200)}
+
+
+def test_facts_are_those_of_the_caller_and_the_log_names_who_asked(shop: Path) -> None:
+    config = shop / "constat.yaml"
+    config.write_text(config.read_text() + "\nlog: {on: true}\n")
+    fact = "contract_value(C009, 250000)"
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        stated = await answered(client, "/v1/facts/add", "analyst", fact=fact, note="signed")
+        assert (stated["fact"], stated["by"]) == (fact, "analyst")
+        listed = await answered(client, "/v1/facts")
+        assert [(one["by"], one["note"]) for one in listed["facts"]] == [("analyst", "signed")]
+        proved = await answered(client, "/v1/prove", goal="is_strategic(C009)")
+        assert "user analyst says" in proved["assumptions"][0]
+        # Nobody takes back what somebody else has said, but an admin.
+        other = await client.post("/v1/facts/retract", json={"fact": fact}, headers=of("approver"))
+        assert other.json()["error"][0]["code"] == "C0406"
+        await answered(client, "/v1/facts/retract", "admin", fact=fact)
+        assert (await answered(client, "/v1/facts"))["facts"] == []
+        log = await answered(client, "/v1/log", "admin")
+        decisions = [one["body"] for one in log["entries"] if one["kind"] == "decision"]
+        assert [one["who"] for one in decisions] == ["viewer"]
+
+    served(shop, work)
+
+
+BODIES: dict[str, dict[str, str]] = {
+    "prove": {"goal": "is_vip(C001)"},
+    "query": {"query": "is_vip(?c)"},
+    **{name: {"goal": "is_vip(C002)"} for name in ("why_not", "what_if", "missing")},
+    "verify": {"certificate": "{}"},
+    "read_on": {"reference": "text/x"},
+    "search": {"words": "orders"},
+    "state": {"fact": "contract_value(C9, 1)"},
+    "retract": {"fact": "contract_value(C9, 1)"},
+}
+
+
+def test_each_operation_asks_for_its_role_and_no_other(shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        for one in server.operations():
+            body = BODIES.get(one.name, {})
+            for role in server.ROLES:
+                status = (await client.post(one.path, json=body, headers=of(role))).status_code
+                enough = server.ROLES.index(role) >= server.ROLES.index(one.role)
+                assert (status != 403) == enough, (one.name, role, status)
+            for headers in ({}, {"Authorization": "Bearer no"}, {"Authorization": TOKENS["admin"]}):
+                found = await client.post(one.path, json=body, headers=headers)
+                assert found.status_code == 401
+                assert found.headers["www-authenticate"] == "Bearer"
+        assert (await client.get("/v1/certificates/x")).status_code == 401
+
+    served(shop, work)
+
+
+WRONG: dict[str, tuple[str, dict[str, Any], int]] = {
+    "a goal with a slip": ("/v1/prove", {"json": {"goal": "is_vipp(C001)"}}, 400),
+    "no goal": ("/v1/prove", {"json": {}}, 400),
+    "a goal that is a number": ("/v1/prove", {"json": {"goal": 7}}, 400),
+    "a word that nobody knows": ("/v1/prove", {"json": {"goal": "p(1)", "approve": True}}, 400),
+    "a long goal": ("/v1/prove", {"json": {"goal": "p" * 30_000}}, 400),
+    "no JSON": (
+        "/v1/prove",
+        {"content": b"{", "headers": {"Content-Type": "application/json"}},
+        400,
+    ),
+    "a deep body": (
+        "/v1/prove",
+        {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}},
+        400,
+    ),
+    "a list": ("/v1/prove", {"json": ["is_vip(C001)"]}, 400),
+    "a form": ("/v1/prove", {"data": {"goal": "is_vip(C001)"}}, 415),
+    "a long body": (
+        "/v1/prove",
+        {"content": b" " * (9 << 20), "headers": {"Content-Type": "application/json"}},
+        413,
+    ),
+    "a page of elsewhere": (
+        "/v1/prove",
+        {"json": {"goal": "is_vip(C001)"}, "headers": {"Origin": "http://evil.example"}},
+        403,
+    ),
+    "no such place": ("/v1/approve", {"json": {}}, 404),
+    "no such reference": ("/v1/read-on", {"json": {"reference": "text/x"}}, 404),
+}
+
+
+def test_what_is_wrong_is_told_and_nothing_else(still_shop: Path) -> None:
+    form = server.openapi()["components"]["schemas"]["Error"]
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        for case, (path, request, status) in WRONG.items():
+            headers = {**of("viewer"), **request.get("headers", {})}
+            response = await client.post(path, **{**request, "headers": headers})
+            assert response.status_code == status, case
+            jsonschema.validate(response.json(), form)
+            assert "Traceback" not in response.text
+            assert "access-control-allow-origin" not in response.headers
+
+    served(still_shop, work)
+
+
+def test_what_nobody_foresaw_leaves_a_number_and_no_word(
+    still_shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        message = "the password is hunter2"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Session, "prove", broken)
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        response = await client.post("/v1/prove", json={"goal": "p(1)"}, headers=of("viewer"))
+        assert response.status_code == 500
+        seen.append(response.text)
+
+    seen: list[str] = []
+    error, _ = served(still_shop, work)
+    assert error["error"] in seen[0]
+    assert error["type"] == "RuntimeError"
+    assert any("test_server.py" in one for one in error["at"])
+    assert "hunter2" not in seen[0] + json.dumps(error)
+    assert "RuntimeError" not in seen[0]
+
+
+def test_a_caller_who_asks_too_often_waits_and_others_do_not(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        found = [
+            (
+                await client.post("/v1/prove", json={"goal": "is_vip(C001)"}, headers=of(role))
+            ).status_code
+            for role in ("viewer", "viewer", "viewer", "admin")
+        ]
+        assert found == [200, 200, 429, 200]
+
+    served(still_shop, work, bounds=server.Bounds(rate=0.0001, burst=2))
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Path:
+    (tmp_path / "rules.dl").write_text(SLOW, encoding="utf-8")
+    (tmp_path / "constat.yaml").write_text("rules: rules.dl\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_work_that_takes_too_long_is_stopped_and_more_at_once_is_refused(slow: Path) -> None:
+    async def asked(client: httpx2.AsyncClient, goal: str) -> int:
+        response = await client.post("/v1/prove", json={"goal": goal}, headers=of("viewer"))
+        status: int = response.status_code
+        return status
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        long = [asyncio.create_task(asked(client, f"n({n})")) for n in (99999998, 99999999)]
+        await asyncio.sleep(0.2)
+        assert await asked(client, "n(0)") == 503
+        assert [await one for one in long] == [504, 504]
+        assert await asked(client, "n(0)") == 200
+
+    before = time.monotonic()
+    served(slow, work, bounds=server.Bounds(pending=2, seconds=1.0))
+    # Each question would have gone on for the 60 seconds of its limit.
+    assert time.monotonic() - before < 50
+
+
+def test_who_goes_away_ends_the_work(slow: Path) -> None:
+    lines: list[str] = []
+    headers = [(b"host", b"x"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/v1/prove", "query_string": b""}
+    scope |= {"headers": [*headers, (b"authorization", of("viewer")["Authorization"].encode())]}
+
+    async def main() -> None:
+        messages: list[dict[str, Any]] = [
+            {"type": "http.request", "body": b'{"goal": "n(99999999)"}', "more_body": False}
+        ]
+
+        async def receive() -> dict[str, Any]:
+            if messages:
+                return messages.pop()
+            await asyncio.sleep(0.3)
+            return {"type": "http.disconnect"}
+
+        async def send(_: object) -> None:
+            """Nobody listens."""
+
+        service = Service(slow)
+        async with service:
+            application = server.Application(service, access(), None, lines.append)
+            await application.asgi()(scope, receive, send)
+
+    before = time.monotonic()
+    asyncio.run(main())
+    assert json.loads(lines[0])["status"] == 499
+    # The question would have gone on for the 60 seconds of its limit.
+    assert time.monotonic() - before < 50
+
+
+def test_without_tokens_a_page_of_a_browser_does_not_get_in(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        body = {"goal": "is_vip(C001)"}
+        here = await client.post("/v1/prove", json=body, headers={"Host": "localhost:80"})
+        assert here.status_code == 200
+        for host in ("evil.example", "localhost:81", "127.0.0.1.evil.example:80"):
+            there = await client.post("/v1/prove", json=body, headers={"Host": host})
+            assert there.status_code == 421
+
+    served(still_shop, work, let=server.access_of(None, "127.0.0.1", 80, "alice"))
+
+
+def test_tokens_are_kept_as_hashes_and_a_line_that_is_none_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.txt"
+    token = server.new_token(file, "alice", "analyst")
+    assert token not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    let = server.access_of(file, "0.0.0.0", 80, "bob")  # noqa: S104  with tokens
+    assert let.caller(f"Bearer {token}") == server.Caller("alice", "analyst")
+    assert let.caller("") is None
+    for wrong in ("alice king sha256:" + "0" * 64, f"alice viewer {token}", "\n# nothing\n"):
+        file.write_text(wrong)
+        with pytest.raises(ConstatError, match="C0592"):
+            server.access_of(file, "127.0.0.1", 80, "bob")
+    for name, role in (("a b", "viewer"), ("a", "king"), ("a\nb", "viewer")):
+        with pytest.raises(ConstatError, match="C0592"):
+            server.new_token(file, name, role)
+
+
+def test_the_command_serves_loopback_and_ends_on_a_signal(still_shop: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]
+    beyond = subprocess.run(
+        [*command, "--host", "0.0.0.0"],  # noqa: S104  what is refused
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (beyond.returncode, "it needs --tokens" in beyond.stderr) == (2, True)
+    process = subprocess.Popen(
+        [*command, "--project", str(still_shop)], stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    try:
+        assert process.stderr is not None
+        assert f"serving http://127.0.0.1:{port}" in process.stderr.readline()
+        body = {"goal": "is_vip(C001)"}
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            for _ in range(100):
+                try:
+                    assert client.get("/healthz").json() == {"status": "ok"}
+                    break
+                except httpx2.TransportError:
+                    time.sleep(0.1)
+            assert client.get("/readyz").json() == {"status": "ready"}
+            assert client.post("/v1/prove", json=body).json()["verdict"] == "PROVED"
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+    assert process.returncode in {143, -signal.SIGTERM}
