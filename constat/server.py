@@ -626,6 +626,12 @@ async def _gone(request: Request, task: asyncio.Future[Any]) -> None:
     task.cancel()
 
 
+def _number(text: str) -> float:
+    """Give a number; `1.0` is a whole one, as schemas say."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
 async def _body(request: Request) -> dict[str, Any]:
     """Read a JSON object of bounded length."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -637,7 +643,9 @@ async def _body(request: Request) -> dict[str, Any]:
         if len(content) > _MOST_BODY:
             raise _Refusal(413, f"the body is longer than {_MOST_BODY:,} bytes")
     try:
-        given = json.loads(content or b"{}")
+        given = json.loads(content or b"{}", parse_float=_number)
+        # Half a surrogate pair is no character, and could be written nowhere.
+        json.dumps(given, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         raise _Refusal(400, "the body is no JSON") from None
     if not isinstance(given, dict):

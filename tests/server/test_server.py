@@ -98,6 +98,10 @@ def test_questions_are_answered_as_the_document_says(still_shop: Path) -> None:
         rows = await answered(client, "/v1/query", query="is_vip(?c)", most=2)
         check("query", rows)
         assert len(rows["rows"]) == 2
+        whole = b'{"query": "is_vip(?c)", "start": 1.0, "most": 1}'
+        headers = {**of("viewer"), "Content-Type": "application/json"}
+        second = await client.post("/v1/query", content=whole, headers=headers)
+        assert second.json()["rows"] == rows["rows"][1:]
         why = await answered(client, "/v1/why-not", goal="is_vip(C002)")
         check("why_not", why)
         assert "distance: 0" in why["why"]
@@ -183,6 +187,14 @@ WRONG: dict[str, tuple[str, dict[str, Any], int]] = {
     "a deep body": (
         "/v1/prove",
         {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}},
+        400,
+    ),
+    "half a character": (
+        "/v1/facts/add",
+        {
+            "content": b'{"fact": "contract_value(C9, 1)", "note": "\\ud800"}',
+            "headers": {"Content-Type": "application/json", **of("admin")},
+        },
         400,
     ),
     "a list": ("/v1/prove", {"json": ["is_vip(C001)"]}, 400),
