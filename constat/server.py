@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from jsonschema_rs import Validator, validator_for
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -36,6 +36,8 @@ from constat.service import Refused, Service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from jsonschema_rs import Validator
 
     from constat.diagnostics.json_form import JsonObject
 
@@ -132,8 +134,6 @@ def access_of(tokens: Path | None, host: str, port: int, who: str) -> Access:
 
 def run(project: Path | str | None, access: Access, host: str, port: int) -> None:
     """Serve until somebody ends it; what runs then is answered, or stopped after five seconds."""
-    import uvicorn  # noqa: PLC0415  loaded when it is used
-
     service = Service(project, by=access.anybody.name if access.anybody else "")
     uvicorn.run(
         Application(service, access).asgi(),
@@ -169,10 +169,21 @@ def _mistake(message: str) -> ConstatError:
 
 Work = Callable[[Service, Caller, dict[str, Any]], Awaitable["JsonObject"]]
 
-_GOAL: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 20_000}
-_TEXT: Final[Schema] = {"type": "string", "maxLength": 20_000}
-_TEXTS: Final[Schema] = {"type": "array", "items": _GOAL, "maxItems": 1_000}
-_START: Final[Schema] = {"type": "integer", "minimum": 0, "maximum": 1 << 40, "default": 0}
+
+def _text(least: int = 0, most: int = 20_000) -> Schema:
+    return {"type": "string", "minLength": least, "maxLength": most}
+
+
+def _texts() -> Schema:
+    return {"type": "array", "items": _text(1), "maxItems": 1_000}
+
+
+def _number_of(least: int, most: int, **more: int) -> Schema:
+    return {"type": "integer", "minimum": least, "maximum": most, **more}
+
+
+def _start() -> Schema:
+    return _number_of(0, 1 << 40, default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +212,16 @@ class Operation:
 
 
 def _about_goals() -> tuple[Operation, ...]:
-    goal = {"goal": _GOAL}
-    supposed = {"add": _TEXTS, "remove": _TEXTS}
-    settings = {"type": "object", "additionalProperties": _TEXT, "maxProperties": 1_000}
+    goal = {"goal": _text(1)}
+    supposed = {"add": _texts(), "remove": _texts()}
+    settings = {"type": "object", "additionalProperties": _text(), "maxProperties": 1_000}
     rows = {
-        "query": _GOAL,
-        "start": _START,
-        "most": {"type": "integer", "minimum": 1, "maximum": 1_000, "default": 50},
+        "query": _text(1),
+        "start": _start(),
+        "most": _number_of(1, 1_000, default=50),
         "check": {"enum": ["background", "always", "off"]},
     }
-    top = {"type": "integer", "minimum": 1, "maximum": 20, "default": 3}
+    top = _number_of(1, 20, default=3)
     return (
         Operation(
             *("prove", "/v1/prove", "viewer", "Prove or disprove a goal."),
@@ -241,8 +252,7 @@ def _about_goals() -> tuple[Operation, ...]:
 
 
 def _about_the_rest() -> tuple[Operation, ...]:
-    fact = {"fact": _GOAL}
-    certificate = {"type": "string", "minLength": 1, "maxLength": _MOST_BODY}
+    certificate = _text(1, _MOST_BODY)
     return (
         Operation(
             *("verify", "/v1/verify", "viewer", "Check a certificate, as text or reference."),
@@ -253,34 +263,40 @@ def _about_the_rest() -> tuple[Operation, ...]:
         Operation(
             *("read_on", "/v1/read-on", "viewer", "Read on in a text that was cut."),
             lambda service, _, given: _later(lambda: service.read_on(**given)),
-            *({"reference": _GOAL, "start": _START}, ("reference",)),
+            *({"reference": _text(1), "start": _start()}, ("reference",)),
         ),
         Operation(
             *("rules", "/v1/rules", "viewer", "List predicates and rules."),
             lambda service, _, given: service.rules(given.get("predicate", "")),
-            {"predicate": _TEXT},
+            {"predicate": _text()},
         ),
         Operation(
             *("search", "/v1/catalog/search", "viewer", "Find tables, columns, rules by words."),
             lambda service, _, given: service.search(given["words"]),
-            *({"words": _GOAL}, ("words",)),
+            *({"words": _text(1)}, ("words",)),
         ),
         Operation(
             *("schema", "/v1/catalog/table", "viewer", "Describe a table, or list all of them."),
             lambda service, _, given: service.schema(given.get("table", "")),
-            {"table": _TEXT},
+            {"table": _text()},
         ),
+    )
+
+
+def _about_facts() -> tuple[Operation, ...]:
+    fact = {"fact": _text(1)}
+    return (
         Operation(
             *("facts", "/v1/facts", "viewer", "List the facts that people state."),
             lambda service, _, given: service.stated(given.get("predicate", "")),
-            {"predicate": _TEXT},
+            {"predicate": _text()},
         ),
         Operation(
             *("state", "/v1/facts/add", "analyst", "State a fact in the caller's name."),
             lambda service, caller, given: service.state(
                 given["fact"], by=caller.name, note=given.get("note", "")
             ),
-            *({**fact, "note": _TEXT}, ("fact",)),
+            *({**fact, "note": _text()}, ("fact",)),
         ),
         Operation(
             *("retract", "/v1/facts/retract", "analyst", "Take back a fact the caller stated."),
@@ -292,14 +308,14 @@ def _about_the_rest() -> tuple[Operation, ...]:
         Operation(
             *("log", "/v1/log", "admin", "List decisions that were written down."),
             lambda service, _, given: service.decisions(**given),
-            {"start": _START, "most": {"type": "integer", "minimum": 1, "maximum": 1_000}},
+            {"start": _start(), "most": _number_of(1, 1_000)},
         ),
     )
 
 
 def operations() -> tuple[Operation, ...]:
     """Give everything that can be asked."""
-    return (*_about_goals(), *_about_the_rest())
+    return (*_about_goals(), *_about_the_rest(), *_about_facts())
 
 
 async def _later(work: Callable[[], Found]) -> Found:
@@ -308,42 +324,51 @@ async def _later(work: Callable[[], Found]) -> Found:
 
 # The document.
 
-_VERDICT: Final[Schema] = {
-    "enum": ["PROVED", "PROVED_UNDER", "UNRESOLVED", "DISPROVED", "DISPROVED_UNDER"]
-}
-_SCHEMAS: Final[Mapping[str, Schema]] = {
-    "Answer": {"type": "object"},
-    "Result": {
-        "type": "object",
-        "properties": {
-            "goal": {"type": "string"},
-            "verdict": _VERDICT,
-            "exit_code": {"enum": [0, 3, 4, 5, 6]},
-            "confidence": {"type": "string"},
-            "assumptions": {"type": "array", "items": {"type": "string"}},
-            "missing": {"type": "array", "items": {"type": "string"}},
-            "certificate": {"type": "string", "description": "a reference: GET /v1/certificates/"},
-        },
-        "required": ["goal", "verdict", "exit_code", "confidence", "certificate"],
-    },
-    "Rows": {
-        "type": "object",
-        "properties": {
-            "total": {"type": "integer"},
-            "rows_left": {"type": "integer"},
-            "settled": {"enum": ["SETTLED", "FOR_CERTAIN", "OPEN"]},
-            "rows": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"values": {"type": "object"}, "verdict": {"type": "string"}},
-                    "required": ["values", "verdict"],
+_VERDICTS: Final = ("PROVED", "PROVED_UNDER", "UNRESOLVED", "DISPROVED", "DISPROVED_UNDER")
+
+
+def _schemas() -> dict[str, Schema]:
+    return {
+        "Answer": {"type": "object"},
+        "Result": {
+            "type": "object",
+            "properties": {
+                "goal": {"type": "string"},
+                "verdict": {"enum": list(_VERDICTS)},
+                "exit_code": {"enum": [0, 3, 4, 5, 6]},
+                "confidence": {"type": "string"},
+                "assumptions": {"type": "array", "items": {"type": "string"}},
+                "missing": {"type": "array", "items": {"type": "string"}},
+                "certificate": {
+                    "type": "string",
+                    "description": "a reference: GET /v1/certificates/",
                 },
             },
+            "required": ["goal", "verdict", "exit_code", "confidence", "certificate"],
         },
-        "required": ["rows", "rows_left", "settled", "total"],
-    },
-    "Error": {
+        "Rows": {
+            "type": "object",
+            "properties": {
+                "total": {"type": "integer"},
+                "rows_left": {"type": "integer"},
+                "settled": {"enum": ["SETTLED", "FOR_CERTAIN", "OPEN"]},
+                "rows": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"values": {"type": "object"}, "verdict": {"type": "string"}},
+                        "required": ["values", "verdict"],
+                    },
+                },
+            },
+            "required": ["rows", "rows_left", "settled", "total"],
+        },
+        "Error": _error(),
+    }
+
+
+def _error() -> Schema:
+    return {
         "type": "object",
         "properties": {
             "error": {
@@ -360,8 +385,9 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
             }
         },
         "required": ["error"],
-    },
-}
+    }
+
+
 _STATUSES: Final = (
     ("400", "A mistake, with code, place and an edit that works."),
     ("401", "No token, or one that nobody has."),
@@ -394,7 +420,7 @@ def openapi() -> Schema:
         "openapi": "3.1.0",
         "info": {"title": "Constat", "version": __version__},
         "paths": paths,
-        "components": {"schemas": dict(_SCHEMAS), "securitySchemes": security},
+        "components": {"schemas": _schemas(), "securitySchemes": security},
         "security": [{"bearer": []}],
     }
 
@@ -504,6 +530,8 @@ class Application:
         return Response(content, media_type="application/json", headers=dict(_HEADERS))
 
     def _operating(self, one: Operation) -> Callable[[Request, Caller], Awaitable[Response]]:
+        from jsonschema_rs import validator_for  # noqa: PLC0415  heavy library, loaded on first use
+
         validator = validator_for(one.body)
 
         async def work(request: Request, caller: Caller) -> Response:
