@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+from typing import Final
 
 try:
     from constat.diagnostics.interruption import exit_code, listen
@@ -14,9 +16,13 @@ except KeyboardInterrupt:
 
 __all__ = ["main"]
 
+_COLLECTION: Final = (50_000, 20, 20)
+"""When the garbage collector looks: by default it goes through a million rows again and again."""
+
 
 def main() -> int:
     """Run the command that the arguments name; give its exit code."""
+    gc.set_threshold(*_COLLECTION)
     try:
         # From here on a signal is told in a line, whatever it meets.
         signals = listen()

@@ -29,6 +29,7 @@ from constat.proof.encoding import (
     sha256,
     sorted_rows,
 )
+from constat.proof.groups import Chunk
 from constat.proof.instances import AggregateCode
 from constat.proof.lateness import timely
 from constat.proof.levels import Completeness, millionths, spell
@@ -56,17 +57,6 @@ MOST_CHUNKS: Final = 512
 # Below this many, Python is done before numpy is loaded.
 _MANY: Final = 50_000
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """Assignments that come one after another; texts as certificates have them."""
-
-    count: int
-    total: str | None
-    least: str | None
-    greatest: str | None
-    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +172,32 @@ def _by_numpy(given: Assignments, size: int) -> list[Chunk] | None:
 # The chunks add up to the value that the proof used.
 
 
+def _chunked(code: RuleCode, place: int, exact: Exact) -> list[Chunk]:
+    """Return the chunks of an aggregate, which only the group and its rows decide."""
+    literal = _aggregate(code, place)
+    kind = None if literal.target is None else literal.target.kind
+    inner = [code.kinds[slot] for slot in literal.inner]
+    return chunks_of(Assignments(exact.assignments, inner, exact.targets, kind))
+
+
+def _aggregate(code: RuleCode, place: int) -> AggregateCode:
+    literal = code.body[place]
+    if not isinstance(literal, AggregateCode):
+        raise TypeError(literal)
+    return literal
+
+
 def summarise(  # noqa: PLR0917  # what it encodes, and how
     code: RuleCode,
     place: int,
     group: Sequence[Cell],
     exact: Exact,
+    chunks: Sequence[Chunk],
     source: Callable[[str, Evidence], int],
     speller: Callable[[Sequence[Kind]], Callable[[Sequence[object]], TextRow]],
 ) -> dict[str, Json]:
     """Encode one summary; ``rule`` is left as the program's number for the caller to replace."""
-    literal = code.body[place]
-    if not isinstance(literal, AggregateCode):
-        raise TypeError(literal)
-    kind = None if literal.target is None else literal.target.kind
-    inner = [code.kinds[slot] for slot in literal.inner]
-    chunks = chunks_of(Assignments(exact.assignments, inner, exact.targets, kind))
-    kinds = [code.kinds[slot] for slot in literal.outer]
+    kinds = [code.kinds[slot] for slot in _aggregate(code, place).outer]
     return {
         "rule": code.number,
         "literal": place,
@@ -467,11 +467,17 @@ class _Writer:
     def summaries(self) -> list[Json]:
         """Encode the summaries of large aggregates."""
         found: list[Json] = []
-        for (number, place, group), exact in self.proof.slice.aggregates.known.items():
+        aggregates = self.proof.slice.aggregates
+        for key, exact in aggregates.known.items():
             if exact.sources:
+                number, place, group = key
                 code = self.proof.code(number)
+                # A decision that goes into a log is written twice: the entry is named in it.
+                chunks = aggregates.chunks.setdefault(key, [])
+                if not chunks:
+                    chunks += _chunked(code, place, exact)
                 summary = summarise(
-                    code, place, group, exact, self.outside.source, self.notation.speller
+                    code, place, group, exact, chunks, self.outside.source, self.notation.speller
                 )
                 summary["rule"] = self.encoded.place_of_rule[number]
                 found.append(summary)

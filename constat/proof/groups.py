@@ -224,6 +224,17 @@ class Exact:
     closed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Assignments that come one after another; texts as certificates have them."""
+
+    count: int
+    total: str | None
+    least: str | None
+    greatest: str | None
+    hash: str
+
+
 class Rows(Protocol):
     """What the assignments of a group are made from."""
 
@@ -263,10 +274,13 @@ class Aggregates:
     def __init__(self, owner: Walker) -> None:
         self._owner = owner
         self.known: dict[GroupKey, Exact] = {}
+        self.chunks: dict[GroupKey, list[Chunk]] = {}
+        """Those of the groups that are summarised, once a certificate has needed them."""
 
     def restart(self) -> None:
         """Forget the values: rows have been added."""
         self.known.clear()
+        self.chunks.clear()
 
     def exact(self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding) -> Exact:
         """Return the value for the group that the binding names."""

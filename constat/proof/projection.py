@@ -291,11 +291,14 @@ def _components(program: AnalysedProgram, added: Mapping[_Kept, _Added]) -> tupl
 
 
 # A column that no rule below a goal and not the goal itself reads is not fetched (semantics 50).
-# Rows that differ in nothing else become one: outside of aggregates that changes no answer, and
-# inside of them the key, which is always read, keeps rows apart.
+# Rows that differ in nothing else become one: outside of aggregates, and where the least or the
+# greatest is taken, that changes no answer. In the others the key, which is always read, keeps rows
+# apart; rows of a predicate without one are folded whole.
 
 _SKIP: Final = "skip"
 UNREAD: Final = NullPolicy.UNREAD.value
+# Equal rows change nothing of these.
+_EXTREMES: Final = frozenset({"min", "max"})
 
 
 def reading_least(
@@ -318,12 +321,12 @@ def reading_least(
     derived = {rule.head.predicate for rule in program.rules}
     for name in dict.fromkeys(atom.predicate for atom, _, _ in atoms):
         predicate = predicates[name]
-        uses = [(atom, unread, folded) for atom, unread, folded in atoms if atom.predicate == name]
+        uses = [use for use in atoms if use[0].predicate == name]
         if name in program.external - derived and may(predicate):
             unread = _unread_columns(predicate, uses)
             if unread:
-                folded = any(inside for _, _, inside in uses)
-                changed[name] = _without_columns(predicate, unread, merges=not folded)
+                counted = any(inside for _, _, inside in uses)
+                changed[name] = _without_columns(predicate, unread, merges=not counted)
     if not changed:
         return program
     declared = {**predicates, **changed}
@@ -348,12 +351,12 @@ def reading_as_in(members: Mapping[str, Any], program: Program) -> Program:
     """Return a program in which nobody reads the columns that a certificate does not show."""
     predicates = program.predicates
     changed: dict[str, Predicate] = {}
-    folded = {name for name, inside in _mentioned_in(members["rules"]) if inside}
+    counted = {name for name, inside in _mentioned_in(members["rules"]) if inside}
     for declared in members["declarations"]:
         places = [n for n, word in enumerate(declared.get("nulls", ())) if word == UNREAD]
         predicate = predicates.get(declared["name"])
         if places and predicate is not None and predicate.arity == len(declared["columns"]):
-            merges = predicate.name not in folded
+            merges = predicate.name not in counted
             changed[predicate.name] = _without_columns(predicate, places, merges=merges)
     return replace(program, predicates={**predicates, **changed}) if changed else program
 
@@ -435,7 +438,7 @@ def _are_data(predicate: Predicate, rules: Sequence[Rule]) -> bool:
 def _atoms_below(
     program: AnalysedProgram, predicate: str
 ) -> Iterator[tuple[Atom, frozenset[str], bool]]:
-    """Yield the atoms of the rules below a predicate, what is not read, and what is folded."""
+    """Yield the atoms of the rules below a predicate, what is not read, and what is counted."""
     reached = reachable(program, predicate)
     return _atoms_of(rule for rule in program.rules if rule.head.predicate in reached)
 
@@ -444,10 +447,10 @@ def _atoms_of(rules: Iterable[Rule]) -> Iterator[tuple[Atom, frozenset[str], boo
     for rule in rules:
         unread = unread_variables(rule)
         for literal in rule.body:
-            inside = isinstance(literal, Aggregate)
+            counted = isinstance(literal, Aggregate) and literal.function not in _EXTREMES
             for one in literal.body if isinstance(literal, Aggregate) else (literal,):
                 if isinstance(one, Positive | Negative):
-                    yield one.atom, unread, inside
+                    yield one.atom, unread, counted
 
 
 def _unread_columns(
@@ -457,15 +460,14 @@ def _unread_columns(
     words = null_words(predicate)
     key = predicate.key
     read = {*key, *(place for place, word in enumerate(words) if word == _SKIP)}
-    for atom, unread, folded in uses:
+    for atom, unread, counted in uses:
         own = {
             place
             for place, term in enumerate(atom.terms)
             if not (isinstance(term, Variable) and term.name in unread)
         }
-        # Each `_` in an aggregate tells its rows apart, unless the key that it reads does.
-        whole = folded and not (key and own.issuperset(key))
-        read |= set(range(predicate.arity)) if whole else own
+        # Each `_` in an aggregate tells its rows apart, unless a key does.
+        read |= set(range(predicate.arity)) if counted and not key else own
     return [place for place in range(predicate.arity) if place not in read]
 
 
@@ -479,10 +481,10 @@ def _without_columns(predicate: Predicate, unread: Sequence[int], *, merges: boo
 
 
 def _mentioned_in(rules: Sequence[Any]) -> Iterator[tuple[str, bool]]:
-    """Yield the predicates of the bodies of rules in JSON, and whether an aggregate has them."""
+    """Yield the predicates of the bodies of rules in JSON, and whether their rows are counted."""
     for rule in rules:
         for literal in rule["body"]:
-            folded = literal[0] == "a"
-            for one in literal[4] if folded else (literal,):
+            counted = literal[0] == "a" and literal[1] not in _EXTREMES
+            for one in literal[4] if literal[0] == "a" else (literal,):
                 if one[0] in {"+", "-"}:
-                    yield one[1][0], folded
+                    yield one[1][0], counted

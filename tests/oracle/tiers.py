@@ -118,7 +118,8 @@ def as_read(predicate: Predicate, program: Program, goal: Body) -> Predicate:
     """Give a declaration without the columns that a goal does not need (50).
 
     The key is needed, and a column whose nulls leave rows out. In an aggregate each `_` tells rows
-    apart (23), unless the key that it reads does: then a query's rows of one key never merge.
+    apart (23), unless a key does: then a query's rows of one key never merge. A least or greatest
+    is the same of equal rows.
     """
     below, bodies = {""}, [goal]
     while True:
@@ -128,24 +129,25 @@ def as_read(predicate: Predicate, program: Program, goal: Body) -> Predicate:
         below |= more
         bodies += [rule.body for rule in program.rules if rule.head.predicate in more]
     read = {*predicate.key, *(n for n, policy in enumerate(predicate.nulls) if policy == "skip")}
-    folded = False
+    counted = False
     for atom, inside in (one for body in bodies for one in _atoms(body)):
         if atom.predicate == predicate.name:
             own = {n for n, term in enumerate(atom.terms) if not isinstance(term, Blank)}
-            whole = inside and not (predicate.key and own.issuperset(predicate.key))
-            read |= {*range(len(atom.terms))} if whole else own
-            folded |= inside
+            read |= {*range(len(atom.terms))} if inside and not predicate.key else own
+            counted |= inside
     unread = tuple(n for n in range(len(predicate.nulls)) if n not in read)
-    merged = predicate.distinct or (bool(unread) and not folded)
+    merged = predicate.distinct or (bool(unread) and not counted)
     return replace(predicate, unread=unread, distinct=merged)
 
 
 def _atoms(body: Body) -> Iterator[tuple[Atom, bool]]:
-    """Yield the atoms of a body, each with whether an aggregate has it."""
+    """Yield the atoms of a body, each with whether its rows are counted or added."""
     for literal in body:
         match literal:
             case Positive(atom) | Negative(atom):
                 yield atom, False
+            case Aggregate(function="min" | "max", body=inner):
+                yield from _atoms(inner)
             case Aggregate(body=inner) | Beyond(body=inner):
                 yield from ((atom, True) for atom, _ in _atoms(inner))
             case Compare():
