@@ -40,12 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from constat.evaluation import Clock, Evidence
+    from constat.evaluation import Clock
     from constat.logic import OpenRow, Slot, Value
     from constat.proof.decide import Decision
     from constat.proof.encoding import EncodedProgram, Json, TextRow
-    from constat.proof.groups import Exact
-    from constat.proof.instances import Cell, RuleCode
+    from constat.proof.groups import Exact, GroupKey
+    from constat.proof.instances import RuleCode
     from constat.proof.outside import Fact
     from constat.proof.proofs import Node, Proof, RuleNode
 
@@ -185,28 +185,6 @@ def _aggregate(code: RuleCode, place: int) -> AggregateCode:
     if not isinstance(literal, AggregateCode):
         raise TypeError(literal)
     return literal
-
-
-def summarise(  # noqa: PLR0917  # what it encodes, and how
-    code: RuleCode,
-    place: int,
-    group: Sequence[Cell],
-    exact: Exact,
-    chunks: Sequence[Chunk],
-    source: Callable[[str, Evidence], int],
-    speller: Callable[[Sequence[Kind]], Callable[[Sequence[object]], TextRow]],
-) -> dict[str, Json]:
-    """Encode one summary; ``rule`` is left as the program's number for the caller to replace."""
-    kinds = [code.kinds[slot] for slot in _aggregate(code, place).outer]
-    return {
-        "rule": code.number,
-        "literal": place,
-        "group": list(speller(kinds)(group)),
-        "count": len(exact.assignments),
-        "chunks": [[one.count, one.total, one.least, one.greatest, one.hash] for one in chunks],
-        "hash": sha256("".join(f"{one.hash}\n" for one in chunks)),
-        "sources": sorted({source(predicate, evidence) for predicate, evidence in exact.sources}),
-    }
 
 
 # The same decision gives the same bytes but for the record, and what the verdict does not need is
@@ -466,22 +444,28 @@ class _Writer:
 
     def summaries(self) -> list[Json]:
         """Encode the summaries of large aggregates."""
-        found: list[Json] = []
-        aggregates = self.proof.slice.aggregates
-        for key, exact in aggregates.known.items():
-            if exact.sources:
-                number, place, group = key
-                code = self.proof.code(number)
-                # A decision that goes into a log is written twice: the entry is named in it.
-                chunks = aggregates.chunks.setdefault(key, [])
-                if not chunks:
-                    chunks += _chunked(code, place, exact)
-                summary = summarise(
-                    code, place, group, exact, chunks, self.outside.source, self.notation.speller
-                )
-                summary["rule"] = self.encoded.place_of_rule[number]
-                found.append(summary)
-        return found
+        known = self.proof.slice.aggregates.known
+        return [self.summary(key, exact) for key, exact in known.items() if exact.sources]
+
+    def summary(self, key: GroupKey, exact: Exact) -> dict[str, Json]:
+        """Encode one."""
+        number, place, group = key
+        code = self.proof.code(number)
+        # A decision that goes into a log is written twice: the entry is named in it.
+        chunks = self.proof.slice.aggregates.chunks.setdefault(key, [])
+        if not chunks:
+            chunks += _chunked(code, place, exact)
+        kinds = [code.kinds[slot] for slot in _aggregate(code, place).outer]
+        sources = {self.outside.source(name, evidence) for name, evidence in exact.sources}
+        return {
+            "rule": self.encoded.place_of_rule[number],
+            "literal": place,
+            "group": list(self.notation.speller(kinds)(group)),
+            "count": len(exact.assignments),
+            "chunks": [[one.count, one.total, one.least, one.greatest, one.hash] for one in chunks],
+            "hash": sha256("".join(f"{one.hash}\n" for one in chunks)),
+            "sources": sorted(sources),
+        }
 
     def missing(self) -> list[Json]:
         """Encode what would decide the goal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, cast, overload
@@ -21,8 +22,9 @@ from constat.proof.instances import (
 from constat.proof.outside import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
+    from typing import TypeAlias
 
     from constat.evaluation import Evidence
     from constat.logic import OpenRow, Row, Value
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
         Test,
     )
     from constat.proof.outside import Covered, Fact, Grounds, Outside
+
+    # Local variables that a comparison gives a value to, in an order in which that can be done.
+    _Computed: TypeAlias = dict[int, TermCode]
+    _Bound: TypeAlias = Callable[[list[Row]], Iterator[Binding]]
 
 # Only speed differs; the same rows, sources and look-ups are noted, in the same order.
 
@@ -82,30 +88,52 @@ def plain_group(outside: Outside, literal: AggregateCode, start: Binding) -> Pla
 
     Whoever takes it notes its facts as used; coverage and assumptions are noted here.
     """
-    atom = _only_atom(literal, start)
-    if atom is None:
+    found = _only_atom(literal, start)
+    if found is None:
         return None
+    atom, tests, computed = found
     relation = outside.side(atom.predicate).rows
     # What nobody reads tells rows apart where it differs, and matters for nothing else.
     if relation.has_placeholders or not relation.null_columns <= atom.unread:
         return None
     pattern = atom.pattern(start)
-    columns = _local_columns(atom, pattern, literal.inner)
+    columns = _local_columns(
+        atom, pattern, [slot for slot in literal.inner if slot not in computed]
+    )
     if columns is None:
         return None
     # A group's literals are taken from a stack, so that the last row comes first.
     rows = cast("list[Row]", outside.possible(atom.predicate, pattern)[::-1])
-    kept = _kept(rows, _tests(literal), atom, start)
+    bindings = partial(_bindings, atom=atom, start=start, computed=computed)
+    kept = _kept(rows, tests, bindings)
     if kept is None:
         return None
-    if relation.null_columns and not _told_apart(literal, kept, columns, relation.null_columns):
+    if relation.null_columns and not _told_apart(
+        literal, kept, list(columns.values()), relation.null_columns
+    ):
         return None
-    targets = _targets(kept, literal.target, atom, start)
+    cells = _computed_cells(kept, computed, bindings)
+    targets = None if cells is None else _targets(kept, literal.target, atom, cells, bindings)
     grounds = None if targets is None else outside.all_hold(atom.predicate, kept)
-    if targets is None or grounds is None:
+    if cells is None or targets is None or grounds is None:
         return None
     read = ReadRows(atom.predicate, kept, grounds)
-    return PlainGroup(tuple(_project(kept, columns)), targets, read)
+    return PlainGroup(tuple(_assignments(kept, literal, columns, cells)), targets, read)
+
+
+def _assignments(
+    rows: list[Row],
+    literal: AggregateCode,
+    columns: Mapping[int, int],
+    cells: Mapping[int, list[Value]],
+) -> Iterator[tuple[Value, ...]]:
+    if not cells:
+        return _project(rows, [columns[slot] for slot in literal.inner])
+    every = (
+        cells[slot] if slot in cells else map(itemgetter(columns[slot]), rows)
+        for slot in literal.inner
+    )
+    return zip(*every, strict=True)
 
 
 def _told_apart(
@@ -121,23 +149,43 @@ def _told_apart(
     return bool(known) and len(set(_project(rows, known))) == len(rows)
 
 
-def _only_atom(literal: AggregateCode, start: Binding) -> AtomCode | None:
-    """Return the one atom of a body in which every comparison waits for it."""
+def _only_atom(
+    literal: AggregateCode, start: Binding
+) -> tuple[AtomCode, list[ComparisonCode], _Computed] | None:
+    """Return the one atom of a body in which every comparison waits for it, and what they do.
+
+    The comparisons are those that test; the others give a variable its value.
+    """
     atoms = [test.atom for test in literal.body if isinstance(test, PositiveCode)]
-    tests = _tests(literal)
+    tests = [test for test in literal.body if isinstance(test, ComparisonCode)]
     if len(atoms) != 1 or len(tests) != len(literal.body) - 1:
         return None
-    waiting = all(one.truth(start) is None and one.assigned(start) is None for one in tests)
-    return atoms[0] if waiting else None
+    if any(one.truth(start) is not None or one.assigned(start) is not None for one in tests):
+        return None
+    known = {slot for slot in atoms[0].slots if slot >= 0}
+    known |= {slot for slot, cell in enumerate(start) if cell is not None}
+    computed: _Computed = {}
+    while True:
+        found = next((one for test in tests for one in _given(test, known)), None)
+        if found is None:
+            return atoms[0], tests, computed
+        slot, term, test = found
+        computed[slot] = term
+        known.add(slot)
+        tests = [one for one in tests if one is not test]
 
 
-def _tests(literal: AggregateCode) -> list[ComparisonCode]:
-    return [test for test in literal.body if isinstance(test, ComparisonCode)]
+def _given(
+    test: ComparisonCode, known: AbstractSet[int]
+) -> Iterator[tuple[int, TermCode, ComparisonCode]]:
+    """Yield the variable that a comparison gives a value to, where all that it needs is known."""
+    if test.operator == "=":
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            if side.slot >= 0 and side.slot not in known and other.reads <= known:
+                yield side.slot, other, test
 
 
-def _local_columns(
-    atom: AtomCode, pattern: Pattern, inner: tuple[int, ...]
-) -> tuple[int, ...] | None:
+def _local_columns(atom: AtomCode, pattern: Pattern, inner: Sequence[int]) -> dict[int, int] | None:
     """Return the column of each local variable where each stands in just one, the others bound."""
     place: dict[int, int] = {}
     for column, (slot, cell) in enumerate(zip(atom.slots, pattern, strict=True)):
@@ -146,19 +194,15 @@ def _local_columns(
         if cell is not None or slot < 0 or slot in place:
             return None
         place[slot] = column
-    if not inner or place.keys() != set(inner):
-        return None
-    return tuple(place[slot] for slot in inner)
+    return place if inner and place.keys() == set(inner) else None
 
 
-def _kept(
-    rows: list[Row], tests: list[ComparisonCode], atom: AtomCode, start: Binding
-) -> list[Row] | None:
+def _kept(rows: list[Row], tests: list[ComparisonCode], bindings: _Bound) -> list[Row] | None:
     """Return the rows that pass the comparisons; ``None`` where one is not decided."""
     if not tests:
         return rows
     kept: list[Row] = []
-    for row, binding in zip(rows, _bindings(rows, atom, start), strict=True):
+    for row, binding in zip(rows, bindings(rows), strict=True):
         truths = [test.truth(binding) for test in tests]
         if False in truths:
             continue
@@ -168,25 +212,51 @@ def _kept(
     return kept
 
 
-def _bindings(rows: list[Row], atom: AtomCode, start: Binding) -> Iterator[Binding]:
+def _bindings(
+    rows: list[Row], atom: AtomCode, start: Binding, computed: _Computed
+) -> Iterator[Binding]:
     """Yield the group's binding with the cells of each row: one list, written anew each time."""
     binding = list(start)
     places = [(slot, column) for column, slot in enumerate(atom.slots) if slot >= 0]
     for row in rows:
         for slot, column in places:
             binding[slot] = row[column]
+        for slot, term in computed.items():
+            binding[slot] = term.evaluate(binding)
         yield binding
 
 
+def _computed_cells(
+    rows: list[Row], computed: _Computed, bindings: _Bound
+) -> dict[int, list[Value]] | None:
+    """Return what is computed of each row; ``None`` where something is not a value."""
+    if not computed:
+        return {}
+    slots = list(computed)
+    every = [[binding[slot] for slot in slots] for binding in bindings(rows)]
+    if not all(map(is_ground, every)):
+        return None
+    columns = zip(*every, strict=True) if every else ((),) * len(slots)
+    return {
+        slot: cast("list[Value]", list(cells)) for slot, cells in zip(slots, columns, strict=True)
+    }
+
+
 def _targets(
-    rows: list[Row], target: TermCode | None, atom: AtomCode, start: Binding
+    rows: list[Row],
+    target: TermCode | None,
+    atom: AtomCode,
+    cells: Mapping[int, list[Value]],
+    bindings: _Bound,
 ) -> tuple[Value, ...] | None:
     """Return what each row adds, nothing where rows are counted; ``None`` where one has none."""
     if target is None:
         return ()
+    if target.slot in cells:
+        return tuple(cells[target.slot])
     if target.slot >= 0 and target.slot in atom.slots:
         return tuple(map(itemgetter(atom.slots.index(target.slot)), rows))
-    found = tuple(target.evaluate(binding) for binding in _bindings(rows, atom, start))
+    found = tuple(target.evaluate(binding) for binding in bindings(rows))
     return cast("tuple[Value, ...]", found) if is_ground(found) else None
 
 
