@@ -97,7 +97,12 @@ def _as_comparison(atom: Atom) -> str:
 
 def _wrong_arity(atom: Atom, predicate: Predicate) -> Diagnostic:
     wanted, given = len(predicate.columns), len(atom.terms)
-    names = [f"?{column.name}" for column in predicate.columns]
+    edit = f"write `{predicate.name}({', '.join(f'?{one.name}' for one in predicate.columns)})`"
+    edit += " with your terms in these places"
+    if 0 < given < wanted:
+        pairs = zip(predicate.columns, atom.terms, strict=False)
+        named = ", ".join(f"{column.name} = {print_term(term)}" for column, term in pairs)
+        edit = f"write `{predicate.name}({named})`; columns that are not named may be anything"
     return Diagnostic(
         "C0202",
         f"`{predicate.name}` has {_count(wanted, 'column')}, given {_count(given, 'term')}",
@@ -105,7 +110,7 @@ def _wrong_arity(atom: Atom, predicate: Predicate) -> Diagnostic:
         label=f"declared as `{declared_columns(predicate)}`",
         note="an atom has one term for each column, in the order of the declaration; "
         "`_` stands for a value that does not matter",
-        help=f"write `{predicate.name}({', '.join(names)})` with your terms in these places",
+        help=edit,
         related=_declared(predicate),
     )
 

@@ -500,7 +500,9 @@ def check_singletons(draft: Draft) -> None:
         for variable, names in _single(rules):
             if variable.span is None or variable.span not in reported:
                 reads = any(_may_be_null(draft, rule, variable) for rule in rules)
-                told = _used_once(variable, names, rules[0], reads=reads)
+                # What has the name of its column is no slip of another column's name.
+                likely = set() if _has_columns_name(draft, rules[0], variable) else names
+                told = _used_once(variable, likely, rules[0], reads=reads)
                 found = replace(told, severity=severity)
                 draft.diagnostics.append(found)
 
@@ -556,6 +558,17 @@ def _may_be_null(draft: Draft, rule: Rule, variable: Variable) -> bool:
         if isinstance(literal, Positive | Negative)
         and (predicate := draft.predicates.get(literal.atom.predicate)) is not None
         for term, policy in zip(literal.atom.terms, null_policies(predicate), strict=False)
+    )
+
+
+def _has_columns_name(draft: Draft, rule: Rule, variable: Variable) -> bool:
+    """Tell whether it stands in a column that is called as it is."""
+    return any(
+        column.name == variable.name and term == variable
+        for literal in flat(rule.body)
+        if isinstance(literal, Positive | Negative)
+        and (predicate := draft.predicates.get(literal.atom.predicate)) is not None
+        for term, column in zip(literal.atom.terms, predicate.columns, strict=False)
     )
 
 

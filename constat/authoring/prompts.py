@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from constat.authoring.discovery import RULE, database_lines, fenced, schema_lines
@@ -314,16 +315,23 @@ class BuiltPrompt(NamedTuple):
     use_tools: bool
 
 
-class TokenEstimate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TokenEstimate:
     """About how many tokens a prompt takes, beside what telling everything would take.
 
-    `mode` is `tool_discovery` or `full_metadata`; `savings_percent` is 0 for the latter.
+    `mode` is `tool_discovery` or `full_metadata`; `savings_percent` is 0 for the latter. Members
+    can be asked for as those of a dictionary: `estimate["mode"]`.
     """
 
     mode: str
     tokens: int
     full_tokens: int
     savings_percent: int
+
+    def __getitem__(self, name: str) -> str | int:
+        """Give a member by its name; raises `KeyError`."""
+        members: dict[str, str | int] = asdict(self)
+        return members[name]
 
 
 class PromptBuilder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -110,7 +111,7 @@ def _begin_api(found: StartedApi, directory: str, form: str) -> None:
         write(f"written: {Path(directory) / name}")
     text = f"{found.api}: {counted(len(found.operations), 'operation')}"
     if found.left_out:
-        text += f"; {found.left_out:,} more are left to `constat catalog draft`"
+        text += _left_out(found.left_out)
     write(text)
     for one in found.predicates:
         write(f"drafted: {one}")
@@ -121,9 +122,15 @@ def _begin_api(found: StartedApi, directory: str, form: str) -> None:
     write(f"      constat doctor{place}")
 
 
+def _left_out(number: int) -> str:
+    return f"; {number:,} more {'is' if number == 1 else 'are'} left to `constat catalog draft`"
+
+
 def _write_next(goal: str, directory: str, *, cases: bool) -> None:
     place = "" if Path(directory) == Path() else f" --project {directory}"
-    write(f'next: constat prove "{goal}"{place}')
+    # A text in the goal has quotes of its own, which a shell would take.
+    quoted = f'"{goal}"' if not set(goal) & _SPECIAL else shlex.quote(goal)
+    write(f"next: constat prove {quoted}{place}")
     if cases:
         write(f"      constat rules test{place}")
     write("      constat help language")
@@ -134,7 +141,7 @@ def _write(found: Started, directory: str) -> None:
         write(f"written: {Path(directory) / name}")
     text = f"{found.database}: {counted(len(found.tables), 'table')}"
     if found.left_out:
-        text += f"; {found.left_out:,} more are left to `constat catalog draft`"
+        text += _left_out(found.left_out)
     write(text)
     for variable in found.variables:
         write(
@@ -159,6 +166,7 @@ def _json(found: Started) -> dict[str, object]:
     }
 
 
+_SPECIAL: Final = frozenset('"`$\\!')
 _MARKS: Final = ((OK, "ok"), (NOTE, "note"), (WARNING, "WARNING"), (ERROR, "ERROR"))
 
 

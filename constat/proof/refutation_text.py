@@ -148,7 +148,7 @@ class _Writer:
 
     def stop(self, attempt: RuleAttempt, stop: Obstacle) -> None:
         self.line(
-            2, f"literals that can hold together before it: {attempt.reached} of {attempt.of}"
+            2, f"conditions before it that can hold at once: {attempt.reached} of {attempt.of}"
         )
         for name in ("required", "actual", "distance"):
             text = getattr(stop, name)

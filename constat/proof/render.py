@@ -250,7 +250,7 @@ class _Writer:
         """Write how far a rule gets."""
         self.line(0, f"rule {attempt.rule}: {_state(attempt.state)}")
         if attempt.of:
-            self.line(1, f"literals that can hold together: {attempt.reached} of {attempt.of}")
+            self.line(1, f"conditions that can hold at once: {attempt.reached} of {attempt.of}")
         for name in ("literal", "required", "actual", "distance"):
             text = getattr(attempt, name)
             if text:

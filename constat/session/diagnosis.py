@@ -399,7 +399,8 @@ def _rights(path: Path) -> Iterator[Finding]:
 _OLDEST: Final = (3, 11)
 _NEWEST: Final = (3, 13)
 _LIBRARIES: Final = (
-    *("click", "duckdb", "networkx", "numpy", "pandas", "sqlalchemy", "sqlglot", "yaml"),
+    *("click", "cryptography", "duckdb", "graphql", "httpx2", "jsonschema_rs", "networkx", "numpy"),
+    *("pandas", "prompt_toolkit", "rich", "sqlalchemy", "sqlglot", "yaml"),
 )
 
 

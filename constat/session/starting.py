@@ -321,7 +321,10 @@ def configuration(project: str, beginning: Beginning) -> str:
 
 
 def first_rules(predicates: Sequence[DraftedPredicate]) -> Iterator[FirstRule]:
-    """Propose what the first rules are about, the best first: relationships, then single tables."""
+    """Propose what the first rules are about, the best first.
+
+    These are relationships, then values that rows of one table share, then single rows.
+    """
     by_label = {one.table.label: one for one in predicates}
     found = []
     for one in predicates:
@@ -337,6 +340,8 @@ def first_rules(predicates: Sequence[DraftedPredicate]) -> Iterator[FirstRule]:
     for _, pointing, subject in found:
         yield _related(pointing, subject, predicates)
     filled = [one for one in predicates if one.table.rows]
+    for one in filled:
+        yield from (_grouped(one, column, predicates) for column in _shared(one))
     for one in filled or predicates[:1]:
         yield _listed(one, predicates)
 
@@ -394,6 +399,54 @@ def _related(
     )
 
 
+def _shared(one: DraftedPredicate) -> Iterator[DraftedColumn]:
+    """Yield the columns whose values may be those of several rows, where all rows can be counted.
+
+    Without a key rows are told apart by all they have, so that none may be equal or have a NULL.
+    """
+    lacking = any(column.decided.nulls for column in one.columns)
+    if not one.key and (lacking or one.checked.repeated is not False):
+        return
+    naming = {one.key[0]} if len(one.key) == 1 else set()
+    for column in one.columns:
+        named = column.kind in {Kind.SYMBOL, Kind.BOOL} and column.name not in naming
+        if named and column.decided.repeated and not null_word(one, column):
+            yield column
+
+
+def _grouped(
+    one: DraftedPredicate, column: DraftedColumn, predicates: Sequence[DraftedPredicate]
+) -> FirstRule:
+    """Count the rows that have a value, and say that there are several."""
+    taken = [other.name for other in predicates]
+    several, key = plural_of(one), column.name
+    spoken = key.replace("_", " ").strip()
+    name = identifier(f"has several {several}", taken, "has")
+    counted = identifier(f"{several} of {spoken}", [*taken, name], "counted")
+    number = identifier(several, [key, *(f"_{each}" for each in one.key)], "rows")
+    rows = ", ".join(
+        f"{each.name} = {f'?{key}' if each is column else f'_{each.name}'}"
+        for each in one.columns
+        if each is column or each.name in one.key
+    )
+    holder = f"{spoken} {{{key}}}"
+    declared = f"{key}: {column.kind.value}"
+    items = (
+        f'@[says = "{holder} has {several}: {{{number}}}"]\n'
+        f".decl {counted}({declared}, {number}: number)\n"
+        "@[id = FIRST1]\n"
+        f"{counted}(?{key}, ?{number}) :- {one.name}({key} = ?{key}),"
+        f" ?{number} = count : {{ {one.name}({rows}) }}.\n\n"
+        f'@[says = "{holder} has several {several}"]\n'
+        f'@[says_not = "{holder} has at most one of the {several}"]\n'
+        f".decl {name}({declared})\n"
+        f'@[id = FIRST2]\n@[says = "{holder} has {{{number}}} {several}, more than 1"]\n'
+        f"{name}(?{key}) :- {counted}(?{key}, ?{number}), ?{number} > 1."
+    )
+    pair = (one, column)
+    return FirstRule(name, _text(items, f", and `{PLAN}`, which uses them"), pair, pair, counted)
+
+
 def _listed(one: DraftedPredicate, predicates: Sequence[DraftedPredicate]) -> FirstRule:
     """Say of a table that stands alone that a value is in it."""
     named = one.key[0] if one.key else one.columns[0].name
@@ -420,7 +473,8 @@ def first_case(rule: FirstRule) -> str:
     facts = [_fact(target, {key.name: held})]
     if rule.pointing is not None:
         one, column = rule.pointing
-        facts.append(_fact(target, {key.name: free}))
+        # Of values that rows of one table share, one that no row has is the other example.
+        facts = [] if one is target else [*facts, _fact(target, {key.name: free})]
         facts += [_fact(one, {column.name: held}, number) for number in (1, 2)]
     text = _CASE.format(
         facts="\n".join(facts),
@@ -460,7 +514,9 @@ def first_plan(rule: FirstRule) -> str:
     if rule.pointing is None:
         return ""
     (one, _), (target, key) = rule.pointing, rule.subject
-    several, noun = plural_of(one), noun_of(target)
+    alone = one is target
+    several = plural_of(one)
+    noun = key.name.replace("_", " ").strip() if alone else noun_of(target)
     number = identifier(several, [key.name, *(f"_{each}" for each in one.key)], "rows")
     name = identifier(f"{noun} with {several}", [rule.name, rule.counted], "found")
     columns = f"{name}({key.name}: {key.kind.value}, {number}: number)"
@@ -694,8 +750,10 @@ def _by_links(catalog: SchemaManager) -> list[str]:
             links[table.label] += 1
             links[one.target] = links.get(one.target, 0) + 1
     readable = [one for one in tables if one.columns]
-    readable.sort(key=lambda one: (one.kind == "view", -links[one.label], one.label))
-    return [one.path for one in readable]
+    # A view is drafted where it is asked for, or where there is nothing else.
+    stored = [one for one in readable if one.kind != "view"] or readable
+    stored.sort(key=lambda one: (-links[one.label], one.label))
+    return [one.path for one in stored]
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -754,12 +812,14 @@ def _first(rule: FirstRule) -> exp.Select:
     other, pointing = rule.pointing
     pointer = column_of(pointing.decided.column.name, "u")
     number = exp.Count(this=exp.Star())
-    groups = (
+    grouped = (
         exp.select(exp.alias_(pointer, "k"), exp.alias_(number, "n"))
         .from_(source_of(other.table).as_("u", quoted=True))
         .group_by(pointer.copy())
-        .subquery("g")
     )
+    if other is predicate:
+        grouped = grouped.having(exp.GT(this=number.copy(), expression=exp.Literal.number(1)))
+    groups = grouped.subquery("g")
     joined = exp.EQ(this=key.copy(), expression=exp.column("k", "g"))
     query = exp.select(chosen, exp.column("n", "g")).from_(source).join(groups, on=joined)
     return query.order_by(exp.column("n", "g"), key.copy()).limit(1)

@@ -301,11 +301,16 @@ def word_of(tier: str, evidence: Evidence) -> str:
 def fallen_through(tiers: Iterable[str], predicate: Predicate) -> Assumption:
     """Give the assumption that silent tiers would have changed nothing."""
     names = tuple(dict.fromkeys(tiers))
-    noun = "tier" if len(names) == 1 else "tiers"
-    listed = " and ".join(names)
+    listed = " and ".join(_spoken(name) for name in names)
     return Assumption(
-        "fall-through", listed, f"{noun} {listed} did not answer for {predicate.name}"
+        "fall-through", " and ".join(names), f"{listed} did not answer for {predicate.name}"
     )
+
+
+def _spoken(tier: str) -> str:
+    """Name a tier for people: those that each project has by what they are."""
+    plain = {"database": "the database", "config": "the configuration", "model": "the model"}
+    return plain.get(tier, f"tier {tier}")
 
 
 def declared_closed(author: str, predicate: Predicate) -> Assumption:

@@ -84,6 +84,8 @@ def test_what_is_saved_is_estimated(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "shop.sqlite", script)
     builder = PromptBuilder(DiscoveryTools(managed(tmp_path)))
     lean, full = builder.estimate_tokens("gpt-4"), builder.estimate_tokens("claude-2")
+    assert (lean["mode"], full["mode"]) == ("tool_discovery", "full_metadata")
+    assert lean["savings_percent"] == lean.savings_percent
     assert (lean.mode, full.mode) == ("tool_discovery", "full_metadata")
     assert full.savings_percent == 0
     assert lean.full_tokens == full.full_tokens

@@ -173,7 +173,7 @@ def _open_row(predicate: Predicate) -> st.SearchStrategy[OpenRow]:
 def _fact_assumption(name: str, row: Row) -> st.SearchStrategy[Assumption | None]:
     text = f"{name}{row} is taken on alice's word"
     said = Assumption("fact", f"{name}{row}", text, Decimal("0.7"))
-    fell = Assumption("fall-through", "database", "tier database did not answer", Decimal(1))
+    fell = Assumption("fall-through", "database", "the database did not answer", Decimal(1))
     return st.sampled_from([None, None, None, None, said, fell])
 
 

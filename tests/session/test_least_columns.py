@@ -34,8 +34,8 @@ credit(?p) :- patient(?p, _, _, ?i), ?t = sum ?a : { loan(_l, ?p, ?a, _) }, ?i >
 owes(?p) :- patient(?p, _, _, _), keyless(?p, _, _).
 .decl total(p: symbol, t: number)
 total(?p, ?t) :- patient(?p, _, _, _), ?t = sum ?a : { keyless(?p, ?a, _) }.
-.decl lent(p: symbol, t: number)
-lent(?p, ?t) :- patient(?p, _, _, _), ?t = sum ?a : { loan(_, ?p, ?a, _) }.
+.decl borrowed(p: symbol, t: number)
+borrowed(?p, ?t) :- patient(?p, _, _, _), ?t = sum ?a : { loan(_, ?p, ?a, _) }.
 .decl least(p: symbol, t: number)
 least(?p, ?t) :- patient(?p, _, _, _), ?t = min ?a : { keyless(?p, ?a, _) }.
 .decl named(p: symbol, n: symbol)
@@ -82,8 +82,8 @@ def prove(folder: Path, goal: str) -> tuple[str, str]:
         ("credit(P1)", "PROVED"),
         ("credit(P3)", "DISPROVED"),
         # The key tells rows apart although nothing names it; the least is that of rows alike.
-        ("lent(P1, 200)", "PROVED"),
-        ("lent(P1, 100)", "DISPROVED"),
+        ("borrowed(P1, 200)", "PROVED"),
+        ("borrowed(P1, 100)", "DISPROVED"),
         ("least(P1, 100)", "PROVED"),
         ("least(P1, 200)", "DISPROVED"),
         ("owes(P1)", "PROVED"),
@@ -121,7 +121,7 @@ def test_two_rows_of_one_key_leave_a_total_open(folder: Path) -> None:
         base.execute("UPDATE loans SET id = 1")
         base.commit()
     assert prove(folder, "credit(P1)")[0] == "UNRESOLVED"
-    assert prove(folder, "lent(P1, 200)")[0] == "UNRESOLVED"
+    assert prove(folder, "borrowed(P1, 200)")[0] == "UNRESOLVED"
 
 
 MANY = """

@@ -446,7 +446,7 @@ def test_a_row_below_a_failed_authority_says_so_in_its_assumption(tmp_path: Path
     answer = found.ask("tier", (0,), C1)
     assert answer.answered == frozenset()
     assert assumptions(answer) == {
-        ("fact", "tier crm says tier(C001, gold), and tier database did not answer for tier")
+        ("fact", "tier crm says tier(C001, gold), and the database did not answer for tier")
     }
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from constat.project import Project
 
 _GUESSED: Final = (Kind.NUMBER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+_FEW: Final = 4
+"""Where so many cells or more have one value, on an average, it is that of a group."""
 _LIKE_A_KEY: Final = frozenset(
     {"id", "key", "code", "no", "nr", "number", "zip", "phone", "fax", "sku", "isbn", "account"}
 )
@@ -45,6 +47,8 @@ class Decided:
 
     With `cast` a query has to spell them as text. `nulls` tells whether NULL was among the cells,
     `seen` how many others there were; `wrong` how many of those the declared type does not fit.
+    `places` is how many digits stand behind the point at most, of decimals; `repeated` tells that
+    most cells have one of a few values, `full` that all rows were counted and none has NULL.
     """
 
     column: ColumnSchema
@@ -53,6 +57,9 @@ class Decided:
     nulls: bool = False
     seen: int = 0
     wrong: int = 0
+    places: int = 0
+    repeated: bool = False
+    full: bool = False
 
 
 def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decided:
@@ -71,8 +78,26 @@ def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decid
         if _unreadable(values, kind) == 0:
             if kind is Kind.TIMESTAMP and values and _unreadable(values, Kind.DATE) == 0:
                 kind = Kind.DATE  # noqa: PLW2901  what has no time of day is a day
-            return Decided(column, kind, nulls=nulls, seen=len(values), wrong=wrong)
-    return Decided(column, Kind.SYMBOL, cast=True, nulls=nulls, seen=len(values), wrong=wrong)
+            cast = False
+            break
+    else:
+        kind, cast = Kind.SYMBOL, True
+    return Decided(
+        column,
+        kind,
+        cast,
+        nulls,
+        len(values),
+        wrong,
+        places=_places(values) if kind is Kind.DECIMAL else 0,
+        repeated=len({*values}) * _FEW <= len(values),
+    )
+
+
+def _places(values: Sequence[Cell]) -> int:
+    """Count the digits behind the point, of the value that has most."""
+    texts = (format_value(read_cell(one, Kind.DECIMAL), Kind.DECIMAL) for one in values)
+    return max((len(text.partition(".")[2]) for text in texts), default=0)
 
 
 def _candidates(
@@ -200,6 +225,7 @@ class _Checking:
         every = rows < _ROWS
         if not every:
             decided = tuple(map(self._day_or_moment, decided))
+            decided = self._full(decided)
         self._tell_of_types(decided)
         if thorough or self._connection.dialect not in _ENFORCING:
             for key in dict.fromkeys((self._table.key, *self._table.unique)):
@@ -244,6 +270,23 @@ class _Checking:
         except (SourceFailureError, QueryMistakeError):
             others = 1
         return replace(one, kind=Kind.TIMESTAMP) if others else one
+
+    def _full(self, decided: tuple[Decided, ...]) -> tuple[Decided, ...]:
+        """Count the cells of files and views, which declare nothing about NULL."""
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        looked = [one for one in decided if one.kind is not None and not one.nulls]
+        if self._table.kind == "table" or not looked:
+            return decided
+        counts = [exp.Count(this=column_of(one.column.name)) for one in looked]
+        query = exp.select(exp.Count(this=exp.Star()), *counts).from_(source_of(self._table))
+        try:
+            ((rows, *cells),) = ask(self._connection, query, self._seconds)
+        except (SourceFailureError, QueryMistakeError):
+            # Then a NULL may be anywhere.
+            return decided
+        full = {one.column.name for one, cell in zip(looked, cells, strict=True) if cell == rows}
+        return tuple(replace(one, full=one.column.name in full) for one in decided)
 
     def _decide(self) -> tuple[tuple[Decided, ...], int]:
         readable = [one for one in self._columns if not is_bytes(one.declared)]

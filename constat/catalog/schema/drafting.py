@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.schema.checking import row_keys
@@ -101,6 +102,24 @@ _LONGEST_COMMENT: Final = 160
 _NAMING: Final = ("id", "ids", "key", "no", "nr", "number", "code", "zip")
 _HISSING: Final = ("s", "x", "ch", "sh")
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
+_UNITS: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("usd", "dollar", "dollars"), "$"),
+        **dict.fromkeys(("eur", "euro", "euros"), "€"),
+        **dict.fromkeys(("gbp",), "£"),
+        **dict.fromkeys(("pct", "percent", "percentage"), "%"),
+        **{name: name for name in ("mm", "cm", "km", "kg", "mg", "lb", "kwh", "mph", "ms")},
+        "g": "g",
+    }
+)
+"""Words that end a column's name and say what its numbers are counted in."""
+_MONEY: Final = frozenset(
+    {
+        *("amount", "balance", "charge", "cost", "costs", "fee", "freight", "paid", "payment"),
+        *("price", "revenue", "salary", "subtotal", "total", "usd", "eur", "gbp", "dollars"),
+    }
+)
+_MONEY_PLACES: Final = "2"
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _HEADER: Final = """\
 .pragma "constat" "0.1"
@@ -367,7 +386,7 @@ def _sentence(one: DraftedPredicate) -> str:
         text += (" of " if alone else ", of ") + _listed(map(_worded, owners))
     if not rest:
         return text
-    return f"{text}: " + ", ".join(f"{name.replace('_', ' ').strip()} {{{name}}}" for name in rest)
+    return f"{text}: " + ", ".join(f"{_label(one, name)} {{{name}}}" for name in rest)
 
 
 def _worded(name: str) -> str:
@@ -401,7 +420,7 @@ def null_word(predicate: DraftedPredicate, column: DraftedColumn) -> str:
         return ""
     # Files and views declare nothing: there a NULL was seen, or not every row was looked at.
     declares = checked.table.kind == "table"
-    possible = decided.column.nullable and (declares or not checked.every)
+    possible = decided.column.nullable and (declares or not (checked.every or decided.full))
     return NullPolicy.MAYBE.value if decided.nulls or possible else ""
 
 
@@ -409,7 +428,33 @@ def _column(column: DraftedColumn, policy: str, *, names: bool) -> str:
     """Write a column; with `names` its numbers name something and are never written in groups."""
     said = "@[id] " if names and column.kind in _WHOLE and _is_bare(column.name) else ""
     said += f"@[null = {policy}] " if policy else ""
+    if not names:
+        unit, places = _unit(column), _MONEY_PLACES if _is_money(column) else ""
+        said += f"@[unit = {print_text(unit)}] " if unit else ""
+        said += f"@[places = {places}] " if places else ""
     return f"{said}{column.name}: {column.kind.value}"
+
+
+def _unit(column: DraftedColumn) -> str:
+    """Give the unit that a number's name ends with."""
+    words = words_of(column.name)
+    return _UNITS.get(words[-1], "") if column.kind.numeric and len(words) > 1 else ""
+
+
+def _is_money(column: DraftedColumn) -> bool:
+    """Whether a number is an amount of money, written with cents."""
+    words = {*words_of(column.name)}
+    cents = column.kind is Kind.DECIMAL and column.decided.places <= int(_MONEY_PLACES)
+    return cents and column.decided.seen > 0 and not words.isdisjoint(_MONEY)
+
+
+def _label(one: DraftedPredicate, name: str) -> str:
+    """Give the words before a column's value; a unit stands behind it."""
+    column = next(each for each in one.columns if each.name == name)
+    text = name.replace("_", " ").strip()
+    return (
+        text.rpartition(" ")[0] if name not in one.key and _unit(column) and " " in text else text
+    )
 
 
 def _is_bare(name: str) -> bool:

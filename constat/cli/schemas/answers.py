@@ -180,7 +180,7 @@ class Attempt(TypedDict):
     rule: Annotated[str, "The rule."]
     rule_text: Annotated[str, "Its body, with what is bound filled in."]
     state: Annotated[str, "How it ended."]
-    reached: Annotated[Count, "How many literals can hold together."]
+    reached: Annotated[Count, "How many of the rule's conditions can hold at once."]
     of: Annotated[Count, "How many literals there are."]
     literal: Annotated[str, "The literal it stopped at; may be empty."]
     required: Annotated[str, "What a comparison needed; may be empty."]

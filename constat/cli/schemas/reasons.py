@@ -344,7 +344,7 @@ class WhyNotAttempt(TypedDict):
     rule: Annotated[str, "The rule."]
     rule_text: Annotated[str, "Its body."]
     state: Annotated[Literal["failed", "open", "not tried"], "How it ended."]
-    reached: Annotated[Count, "How many literals can hold together."]
+    reached: Annotated[Count, "How many of the rule's conditions can hold at once."]
     of: Annotated[Count, "How many there are."]
     tried: Annotated[Count, "How many candidates got that far."]
     level: Annotated[
