@@ -19,7 +19,7 @@ from constat.authoring.checking import (
 )
 from constat.authoring.drafting import Desk, Transcript, check_question, draft_for
 from constat.authoring.fragments import Ground, check_query, refused
-from constat.authoring.prompts import PromptBuilder
+from constat.authoring.prompts import PromptBuilder, stems
 from constat.catalog import SourceFailureError, open_connection
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
 from constat.evaluation import Verdict
@@ -73,6 +73,16 @@ if TYPE_CHECKING:
     """Gives a session over another program, with the same settings."""
 
 _MOST_REJECTED: Final = 5
+_SAYS_LITTLE: Final = frozenset(
+    stems(
+        [
+            "all and any are been did does every for from had has have how its less many more most"
+            " much not our than that the their there this was were what when where which who whose"
+            " why will with"
+        ]
+    )
+)
+"""Words of questions about anything."""
 _MOST_LISTED: Final = 1_000
 _OPENING_SECONDS: Final = 5.0
 
@@ -188,16 +198,15 @@ class _Answering:
         return found
 
     def rejected(self) -> tuple[tuple[str, str], ...]:
-        """Give the drafts that people rejected, those for similar questions first, then the latest.
+        """Give the drafts that people rejected for similar questions, the most similar first.
 
         A draft may mention no predicate of the project, so all of them are looked through.
         """
-        words = set(self.transcript.question.casefold().split())
-        found = [
-            (len(words & set(one.purpose.casefold().split())), one.decision.at, one)
-            for one in self.session.drafts.list("rejected")
-            if one.decision
-        ]
+        words = stems([self.transcript.question]) - _SAYS_LITTLE
+        shared = (
+            (len(words & stems([one.purpose])), one) for one in self.session.drafts.list("rejected")
+        )
+        found = [(count, one.decision.at, one) for count, one in shared if count and one.decision]
         found.sort(key=lambda each: each[:2], reverse=True)
         return tuple(
             (one.text, one.decision.reason) for *_, one in found[:_MOST_REJECTED] if one.decision

@@ -172,6 +172,10 @@ def test_a_rejected_draft_is_told_to_the_next(session: Session) -> None:
     assert "C0871" in again.prompts[1].turns[-1].results[0].text
     assert found.draft is not None
     assert found.draft.status == "proposed"
+    elsewhere = Scripted(*[proposed("no_such(C001)")] * 3)
+    with pytest.raises(ConstatError):
+        session.ask("Which town has most of them?", client=elsewhere)
+    assert "closed is not shut" not in elsewhere.prompts[0].turns[0].text
 
 
 def test_the_command_shows_how_the_question_was_read(shop: Path) -> None:

@@ -39,6 +39,18 @@ BODIES = {
     ),
     "may err": ("t: number", "found(?t) :- ?t = sum ?v : {{ sold(_, {c}, ?v, ?n), 4 / ?n > 1 }}."),
     "computed": ("t: number", "found(?t) :- ?t = sum ?w : {{ sold(_, {c}, ?v, _), ?w = ?v * 2 }}."),
+    "computed in turn": (
+        "t: number",
+        "found(?t) :- ?t = sum ?w : {{ sold(_, {c}, ?v, ?n), ?w = ?x + ?n, ?x = ?v * 2, ?x > 0 }}.",
+    ),
+    "computed, may err": (
+        "t: number",
+        "found(?t) :- ?t = sum ?w : {{ sold(_, {c}, ?v, ?n), ?w = ?v / ?n }}.",
+    ),
+    "given twice": (
+        "t: number",
+        "found(?t) :- ?t = count : {{ sold(_, {c}, ?v, ?n), ?w = ?v, ?n = ?w }}.",
+    ),
     "twice": ("t: number", "found(?t) :- ?t = sum ?v : {{ sold(?v, {c}, ?v, _) }}."),
     "by group": (
         "c: symbol, t: number",
@@ -139,7 +151,10 @@ def test_exact_kinds_give_the_same_certificate(
         ("where", [(1, "A", 2, 1)], [], True),
         ("errs", [(1, "A", 2, 1)], [], True),
         ("errs", [(1, "A", 2, 0)], [], False),
-        ("computed", [(1, "A", 2, 1)], [], False),
+        ("computed", [(1, "A", 2, 1)], [], True),
+        ("computed in turn", [(1, "A", 2, 1)], [], True),
+        ("computed, may err", [(1, "A", 2, 1)], [], True),
+        ("computed, may err", [(1, "A", 2, 0)], [], False),
         ("twice", [(1, "A", 1, 1)], [], False),
         ("sum", [(1, "A", 2, 1)], [(1, "A", OPEN, 1)], False),
     ],

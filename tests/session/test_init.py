@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -168,6 +169,66 @@ def test_a_database_without_readable_tables_begins_nothing(tmp_path: Path) -> No
     with pytest.raises(ConstatError, match="no table"):
         start("shop.sqlite", tmp_path / "p", tmp_path)
     assert not (tmp_path / "p").exists()
+
+
+ALONE = "CREATE TABLE shop (id INTEGER PRIMARY KEY, town TEXT NOT NULL, note TEXT);"
+ALONE += "INSERT INTO shop VALUES (1, 'New Ulm', ''), (2, 'New Ulm', ''), (3, 'New Ulm', NULL),"
+ALONE += "(4, 'New Ulm', ''), (5, 'Linz', ''), (6, 'Linz', ''), (7, 'Linz', ''), (8, 'Linz', '');"
+
+
+def test_rows_of_a_table_that_stands_alone_are_counted(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", ALONE)
+    found = start("shop.sqlite", tmp_path, tmp_path)
+    sound(found)
+    assert (found.goal, found.result.verdict.value) == ("has_several_shops(Linz)", "PROVED")
+    assert "?shops = count : { shop(id = _id, town = ?town) }" in (
+        tmp_path / "rules" / "first.dl"
+    ).read_text(encoding="utf-8")
+    with Session(tmp_path) as session:
+        assert session.prove("has_several_shops(Graz)").verdict.value == "DISPROVED"
+
+
+def test_the_next_command_can_be_pasted(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", ALONE + "DELETE FROM shop WHERE town = 'Linz';")
+    ran = run("init", tmp_path / "shop.sqlite", "--directory", tmp_path / "p")
+    (following,) = (one for one in ran.out.splitlines() if one.startswith("next: "))
+    assert shlex.split(following)[3] == 'has_several_shops("New Ulm")'
+
+
+def test_a_view_is_drafted_where_it_is_asked_for(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", ALONE + "CREATE VIEW seen AS SELECT * FROM shop;")
+    found = start("shop.sqlite", tmp_path / "p", tmp_path)
+    assert (found.tables, found.left_out) == (("shop.shop",), 1)
+    asked = start("shop.sqlite", tmp_path / "q", tmp_path, tables=["seen"])
+    assert asked.tables == ("shop.seen",)
+    assert (
+        "1 more is left to"
+        in run("init", tmp_path / "shop.sqlite", "--directory", tmp_path / "r").out
+    )
+
+
+def test_units_are_those_that_names_end_with_and_money_has_cents(tmp_path: Path) -> None:
+    script = "CREATE TABLE sale (id INTEGER PRIMARY KEY, price DECIMAL NOT NULL,"
+    script += " tax_pct DECIMAL NOT NULL, total_usd DECIMAL NOT NULL, unit_cost DECIMAL NOT NULL,"
+    script += " bill_length_mm DECIMAL NOT NULL, mm INTEGER NOT NULL);"
+    script += "INSERT INTO sale VALUES (1, 1234.5, 6.5, 7, 0.125, 39.1, 5);"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    found = start("shop.sqlite", tmp_path, tmp_path)
+    ran = run("prove", "sale(1, ?a, ?b, ?c, ?d, ?e, ?f)", "--project", found.folder)
+    said = "Sale 1: price 1,234.50, tax 6.5 %, total $7.00, unit cost 0.125, bill length 39.1 mm"
+    assert f"{said}, mm 5" in ran.out
+
+
+def test_a_file_without_a_null_is_known_to_have_none(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n % 7}\n" for n in range(3000))
+    (tmp_path / "a.csv").write_text(f"id,part\n{rows}", encoding="utf-8")
+    (tmp_path / "b.csv").write_text(f"id,part\n{rows}3001,\n", encoding="utf-8")
+    texts = []
+    for one in "ab":
+        (tmp_path / one).mkdir()
+        (tmp_path / f"{one}.csv").rename(tmp_path / one / f"{one}.csv")
+        texts.append(kinds(start(f"{one}.csv", tmp_path / one, tmp_path / one)))
+    assert ["null = maybe" in text for text in texts] == [False, True]
 
 
 def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
