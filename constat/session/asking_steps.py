@@ -75,11 +75,12 @@ if TYPE_CHECKING:
 _MOST_REJECTED: Final = 5
 _SAYS_LITTLE: Final = frozenset(
     stems(
-        [
-            "all and any are been did does every for from had has have how its less many more most"
-            " much not our than that the their there this was were what when where which who whose"
-            " why will with"
-        ]
+        (
+            *("all", "and", "any", "are", "been", "did", "does", "every", "for", "from", "had"),
+            *("has", "have", "how", "its", "less", "many", "more", "most", "much", "not", "our"),
+            *("than", "that", "the", "their", "there", "this", "was", "were", "what", "when"),
+            *("where", "which", "who", "whose", "why", "will", "with"),
+        )
     )
 )
 """Words of questions about anything."""
