@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.instances import NegativeCode, PositiveCode
@@ -45,7 +46,22 @@ COMMITTED: Final = "C2"
 """Written into certificates afterwards (``committing``): a proof knows of no roots."""
 INLINE: Final = "C3"
 DERIVED: Final = "C4"
+LEVEL_WORDS: Final = MappingProxyType(
+    {
+        DECLARED: "somebody declares that nothing is missing",
+        RERUNNABLE: "a query that can be run again",
+        COMMITTED: "rows that a signed snapshot commits to",
+        INLINE: "all rows are shown",
+        DERIVED: "it follows from what is shown",
+    }
+)
+"""What completeness rests on, for people."""
 CLOSING: Final = frozenset({"closure", "fall-through"})
+
+
+def level_text(level: str | None) -> str:
+    """Return a level with what it says; nothing where there is none."""
+    return f"{level}: {LEVEL_WORDS[level]}" if level else ""
 
 
 class Completeness:

@@ -7,9 +7,9 @@ import re
 import unicodedata
 from dataclasses import asdict
 from datetime import datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from constat.proof.levels import LEVEL_WORDS
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.shown import attested_lines
 
@@ -61,15 +61,6 @@ _LONGEST_PARAMETER: Final = 80
 _LONGEST_SAYING: Final = 4_000
 _MOST_INDENT: Final = 40
 _ASCII_END: Final = 0x100
-_LEVELS: Final = MappingProxyType(
-    {
-        "C0": "declared",
-        "C1": "re-runnable",
-        "C2": "committed",
-        "C3": "all rows shown",
-        "C4": "derived",
-    }
-)
 # What begins a formula in some program, the wide forms with it, also behind blanks and quotes.
 _FORMULA: Final = re.compile(r"[\s\"']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z", re.ASCII)
@@ -225,7 +216,7 @@ class _Writer:
         if step.note:
             found.append((0, level, f"note: {step.note}"))
         if step.level:
-            found.append((0, level, f"completeness: {step.level}, {_LEVELS[step.level]}"))
+            found.append((0, level, f"completeness: {step.level}, {LEVEL_WORDS[step.level]}"))
         if step.rule:
             found.append((0, level, f"rule: {step.rule}"))
         found.append((0, level, f"confidence: {_decimal(step.confidence)}"))

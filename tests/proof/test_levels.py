@@ -53,4 +53,4 @@ def test_absences_and_totals_show_their_level(
     assert all(step.level == "" for step in tree.steps if step.kind in {"fact", "rule"})
     told = [one.level for one in checked(certificate(decision)).levels]
     assert sorted(map(str, told)) == sorted(levels.values())
-    assert "completeness: C4, derived" in render_tree(tree)
+    assert "completeness: C4, it follows from what is shown" in render_tree(tree)

@@ -18,6 +18,7 @@ from constat.proof.export.denial import MOST_REASONS
 from constat.proof.export.document import counted, isolated, origin_of, shortened, shortened_lines
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
+from constat.proof.levels import LEVEL_WORDS
 
 if TYPE_CHECKING:
     from constat.proof.export.account import Account
@@ -155,7 +156,7 @@ def _why(account: Account, place: int) -> list[str]:
     elif step.sources:
         found.append(f"from source {', '.join(map(str, step.sources))}")
     if step.level:
-        found.append(f"completeness {step.level}")
+        found.append(f"completeness {step.level}: {LEVEL_WORDS[step.level]}")
     taken = (account.document.assumptions[one]["text"] for one in account.taken[place])
     found += [f"**assumed**: {escaped(one)}" for one in taken]
     return found

@@ -9,6 +9,7 @@ from constat.evaluation import CONFLICT
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
+from constat.proof.levels import level_text
 from constat.proof.report.markup import (
     assumption_link,
     block,
@@ -492,7 +493,7 @@ def _head(account: Account) -> str:
             ("Identity of the proof", code(document.identity)),
             ("Digest of the file", code(document.members["digest"])),
             ("Pin of the rules", code(header["program"])),
-            ("Completeness", text(header["level"] or "")),
+            ("Completeness", text(level_text(header["level"]))),
             ("Search", text(header["search"])),
             ("Snapshot", text(header["snapshot"] or "")),
             ("Valid as of", text(header["as_of"] or "")),
