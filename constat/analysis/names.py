@@ -28,7 +28,8 @@ def check_names(draft: Draft) -> None:
         for atom in atoms_of(rule):
             predicate = draft.predicates.get(atom.predicate)
             if predicate is None or len(predicate.columns) != len(atom.terms):
-                draft.diagnostics.append(name_mistake(atom, draft.predicates))
+                said = atom is rule.head
+                draft.diagnostics.append(name_mistake(atom, draft.predicates, said=said))
     for name in dict.fromkeys((*draft.program.outputs, *draft.program.sizes)):
         if name not in draft.predicates:
             draft.diagnostics.append(_undeclared_output(name, draft.predicates))
@@ -47,10 +48,17 @@ def atoms_of(rule: Rule) -> Iterator[Atom]:
                 pass
 
 
-def name_mistake(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
-    """Say what is wrong with an atom that is undeclared or has the wrong number of terms."""
+def name_mistake(
+    atom: Atom, predicates: Mapping[str, Predicate], *, said: bool = False
+) -> Diagnostic:
+    """Say what is wrong with an atom that is undeclared or has the wrong number of terms.
+
+    Of one that is said, a head or a fact, every column has a term.
+    """
     predicate = predicates.get(atom.predicate)
-    return _undefined(atom, predicates) if predicate is None else _wrong_arity(atom, predicate)
+    if predicate is None:
+        return _undefined(atom, predicates)
+    return _wrong_arity(atom, predicate, said=said)
 
 
 def declared_columns(predicate: Predicate) -> str:
@@ -95,11 +103,11 @@ def _as_comparison(atom: Atom) -> str:
             return ""
 
 
-def _wrong_arity(atom: Atom, predicate: Predicate) -> Diagnostic:
+def _wrong_arity(atom: Atom, predicate: Predicate, *, said: bool) -> Diagnostic:
     wanted, given = len(predicate.columns), len(atom.terms)
     edit = f"write `{predicate.name}({', '.join(f'?{one.name}' for one in predicate.columns)})`"
     edit += " with your terms in these places"
-    if 0 < given < wanted:
+    if 0 < given < wanted and not said:
         pairs = zip(predicate.columns, atom.terms, strict=False)
         named = ", ".join(f"{column.name} = {print_term(term)}" for column, term in pairs)
         edit = f"write `{predicate.name}({named})`; columns that are not named may be anything"

@@ -34,6 +34,14 @@ def test_wrong_arity_lists_the_declared_columns_and_where() -> None:
     assert [str(place.span) for place in one.related] == ["example.dl:4:7"]
 
 
+def test_too_few_terms_are_advised_by_name_where_columns_may_be_left_out() -> None:
+    named = the("text(?n) :- customer(?n).", "C0202").help
+    assert "`customer(c = ?n)`; columns that are not named may be anything" in named
+    assert "`customer(?c, ?name)`" in the("text(?n) :- customer(?n, 1, 2).", "C0202").help
+    # Of a head or a fact every column is said.
+    assert "`text(?s)`" in the("text() :- customer(_, _).", "C0202").help
+
+
 def test_an_output_of_a_program_built_by_hand_is_looked_up() -> None:
     diagnostics: list[Diagnostic] = []
     assert analyse(Program({}, (), outputs={"result": {}}), diagnostics) is None

@@ -137,6 +137,14 @@ def test_a_misspelt_name_gets_the_other_name() -> None:
     assert "meant" not in second.help
 
 
+def test_what_has_its_columns_name_is_no_slip_of_another() -> None:
+    text = ".decl city(state: symbol, states: symbol)\n.decl p(s: symbol)\n"
+    (one,) = diagnostics_of(text + "p(?states) :- city(?state, ?states).")
+    assert "meant" not in one.help
+    (one,) = diagnostics_of(text + "p(?states) :- city(?stats, ?states).")
+    assert "write `?states` if that was meant" in one.help
+
+
 def test_where_a_row_may_be_null_the_edit_says_which_one_asks_for_a_value() -> None:
     text = ".decl gone(id: number)\n.decl s(id: number, @[null = {}] left_on: Date)\n"
     rule = "gone(?s) :- s(?s, ?l)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
@@ -198,3 +199,14 @@ def test_the_doctor_tells_the_level_that_solving_would_take(tmp_path: Path) -> N
         level = "none"
     assert found["message"].partition(":")[0] == level
     assert f"sandbox: {level}" in run("doctor", "--project", folder).out
+
+
+def test_a_library_that_only_apis_need_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "graphql" else found(name)
+    )
+    (one,) = (each for each in diagnose(project(tmp_path)) if "libraries" in each.text)
+    assert (one.state, one.text) == ("error", "libraries are missing: graphql")
