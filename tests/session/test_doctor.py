@@ -208,5 +208,5 @@ def test_a_library_that_only_apis_need_is_missed(
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "graphql" else found(name)
     )
-    (one,) = (each for each in diagnose(project(tmp_path)) if "libraries" in each.text)
-    assert (one.state, one.text) == ("error", "libraries are missing: graphql")
+    (one,) = (each for each in diagnose(project(tmp_path)) if "libraries" in each.message)
+    assert (one.state, one.message) == ("error", "libraries are missing: graphql")
