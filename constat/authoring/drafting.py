@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -164,6 +165,9 @@ _SHOW_TOOL: Final = Tool(
 )
 
 
+_NOT_RUN: Final = "not run: a proposal ends the turn"
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What drafting works with.
@@ -188,7 +192,8 @@ class Desk:
 class Drafted:
     """A proposal that passed. `checked` holds goal and draft, `reply` is the model's last word.
 
-    `rounds` counts proposals, `usage` all calls; `replayed` says that no model was asked.
+    `rounds` counts proposals, `usage` all calls; `replayed` says that no model was asked. `again`
+    tells the model what only its proof showed, and gives what it proposes then, if that passes.
     """
 
     proposal: Proposal
@@ -196,6 +201,7 @@ class Drafted:
     reply: Reply
     rounds: int
     usage: Usage
+    again: Callable[[str], Drafted | None] = field(compare=False, repr=False)
 
     @property
     def replayed(self) -> bool:
@@ -334,9 +340,26 @@ class _Drafting:
         passed = proposal is not None and checked.goal is not None
         self.transcript.checked(self.rounds, checked.diagnostics, passed=passed)
         if proposal is not None and passed:
-            return Drafted(proposal, checked, reply, self.rounds, self.usage)
+            again = partial(self.again, reply, call)
+            return Drafted(proposal, checked, reply, self.rounds, self.usage, again)
         results.append(ToolResult(call.identity, mistakes_text(checked.diagnostics), failed=True))
         return None
+
+    def again(self, reply: Reply, proposed: ToolCall, reason: str) -> Drafted | None:
+        """Have a proposal looked at once more; `None` where nothing else passes."""
+        if self.rounds >= self.setting.rounds:
+            return None
+        results = [
+            ToolResult(call.identity, reason if call is proposed else _NOT_RUN, failed=True)
+            for call in reply.calls
+        ]
+        self.transcript.asked(reason)
+        self.go_on(reply, Turn("user", results=tuple(results)))
+        try:
+            return self.run()
+        except ConstatError:
+            # What stands is the answer; that nothing better came is in the transcript.
+            return None
 
     def look_up(self, call: ToolCall) -> ToolResult:
         """Run a tool, within bounds; what it gives is data."""

@@ -28,6 +28,7 @@ from constat.logic import Variable, display_value
 from constat.model import ModelError, Task
 from constat.model.tapes import MISSING
 from constat.project import LogSetting, SubPlanSetting, suggestion
+from constat.proof.missing import unknown_rows
 from constat.session.answers import Settled
 from constat.session.confirmation import Reading, require_goal, translate
 from constat.session.conversing import (
@@ -86,6 +87,11 @@ _SAYS_LITTLE: Final = frozenset(
 """Words of questions about anything."""
 _MOST_LISTED: Final = 1_000
 _OPENING_SECONDS: Final = 5.0
+_MOST_REASONS: Final = 10
+_ONCE: Final = (
+    "If the question does not need these, propose once more: `_` reads no column, a comparison"
+    " keeps the error away. Otherwise propose the same again."
+)
 
 
 def drafted_session(
@@ -142,15 +148,23 @@ class _Answering:
         ground = ground_of(self.session)
         with self.session.models.question(), self.recorded():
             drafted = self.draft(ground)
-            kept = self.keep(drafted)
-            joined = join_drafts(self.session.program, [] if kept is None else [kept])
-            translation = self.translated(drafted, joined)
-            result = self.prove(drafted, kept, joined).translated(translation)
+            kept, result = self.proved(drafted)
+            listed = self.listed
+            # A goal that was named is the one that is answered.
+            reason = "" if self.wish.accept_goal else left_open(result)
+            other = drafted.again(reason) if reason else None
+            if other is not None:
+                again, better = self.proved(other)
+                if better.verdict is Verdict.UNRESOLVED:
+                    self.listed = listed
+                else:
+                    drafted, kept, result = other, again, better
+            translation = result.translation
             self.transcript.outcome = {
                 "goal": result.goal,
                 "verdict": result.verdict.value,
                 "draft": None if kept is None else kept.identity,
-                "translation": translation.as_json(),
+                "translation": None if translation is None else translation.as_json(),
             }
         return self.answered(drafted, kept, result)
 
@@ -228,6 +242,14 @@ class _Answering:
             asked_by=self.wish.by,
         )
         return self.session.drafts.add(new)
+
+    def proved(self, drafted: Drafted) -> tuple[Draft | None, Result]:
+        """Keep a draft, and prove its goal."""
+        self.listed = None
+        kept = self.keep(drafted)
+        joined = join_drafts(self.session.program, [] if kept is None else [kept])
+        translation = self.translated(drafted, joined)
+        return kept, self.prove(drafted, kept, joined).translated(translation)
 
     def rules_of(self, fragment: Program) -> tuple[str, ...]:
         """Write the rules of a draft."""
@@ -308,6 +330,30 @@ class _Answering:
         yield from self.remarked
         if draft is not None and self.wish.require_approved:
             yield _unapproved(draft)
+
+
+def left_open(result: Result) -> str:
+    """Say for a model why cells that nobody knows, or an error, leave a goal open.
+
+    Nothing where it is decided, or open for another reason. No value of a row is in it.
+    """
+    if result.verdict is not Verdict.UNRESOLVED:
+        return ""
+    outcome = result.decision.outcome
+    columns = dict.fromkeys(
+        f"{one.predicate.name}.{one.predicate.columns[place].name}"
+        for one in unknown_rows(outcome)
+        for place in one.columns
+    )
+    program = outcome.program
+    rules = dict.fromkeys(
+        print_rule(program.rules[one.rule], program.program.predicates) for one in outcome.failures
+    )
+    reasons = [f"{one} is null in rows that the goal reads" for one in columns]
+    reasons += [f"this rule divides by zero, overflows or fails to convert: {one}" for one in rules]
+    return (
+        "\n".join(["The goal is UNRESOLVED:", *reasons[:_MOST_REASONS], _ONCE]) if reasons else ""
+    )
 
 
 def translation_of_draft(

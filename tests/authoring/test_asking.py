@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -265,3 +267,65 @@ def test_a_model_that_calls_no_tools_is_told_all_tables(shop: Path) -> None:
     names = {tool.name for tool in client.prompts[0].tools}
     assert "list_tables" not in names
     assert "closed_on" in client.prompts[0].system
+
+
+PARCELS = """
+.pragma "constat" "0.1"
+@[key = id]
+.decl parcel(id: number, @[null = maybe] weight: number, boxes: number)
+.input parcel(source = main, query = "SELECT id, weight, boxes FROM parcels")
+"""
+
+
+@pytest.fixture
+def parcels(tmp_path: Path) -> Iterator[Session]:
+    with closing(sqlite3.connect(tmp_path / "p.sqlite")) as base:
+        base.execute("CREATE TABLE parcels (id INTEGER PRIMARY KEY, weight INTEGER, boxes INTEGER)")
+        base.execute("INSERT INTO parcels VALUES (1, NULL, 0), (2, 70211, 3)")
+        base.commit()
+    (tmp_path / "constat.yaml").write_text(
+        'project: p\nrules: [r.dl]\ndatabases: {main: {uri: "sqlite:///p.sqlite"}}\n'
+    )
+    (tmp_path / "r.dl").write_text(PARCELS)
+    with Session(tmp_path) as found:
+        yield found
+
+
+def sent_back(client: Scripted) -> list[str]:
+    turns = client.prompts[-1].turns if len(client.prompts) > 1 else ()
+    return [one.text for turn in turns for one in turn.results if "UNRESOLVED" in one.text]
+
+
+def test_what_a_null_leaves_open_goes_back_once_with_the_reason(parcels: Session) -> None:
+    read = proposed("heavy(1)", ".decl heavy(id: number)\nheavy(?i) :- parcel(?i, ?w, _), ?w > 1.")
+    other = proposed("known(1)", ".decl known(id: number)\nknown(?i) :- parcel(?i, _, _).")
+    client = Scripted(read, other)
+    found = parcels.ask("Is there a parcel 1?", client=client)
+    assert (found.goal, found.verdict) == ("known(1)", Verdict.PROVED_UNDER)
+    (told,) = sent_back(client)
+    assert "parcel.weight is null in rows that the goal reads" in told
+    assert "70211" not in told
+    # What is open again was the answer before: the first stands, and nothing goes back twice.
+    client = Scripted(read)
+    found = parcels.ask("Is parcel 1 heavy?", client=client)
+    assert (found.goal, found.verdict) == ("heavy(1)", Verdict.UNRESOLVED)
+    assert len(client.prompts) == 2
+
+
+def test_what_an_error_leaves_open_goes_back_as_well(parcels: Session) -> None:
+    rule = ".decl per_box(id: number)\nper_box(?i) :- parcel(?i, _, ?b),"
+    rule += " as(6, Decimal) / as(?b, Decimal) > 2.0."
+    kept = rule.replace("as(6,", "?b > 0, as(6,")
+    client = Scripted(proposed("per_box(1)", rule), proposed("per_box(1)", kept))
+    found = parcels.ask("Does parcel 1 have 2 per box?", client=client)
+    assert found.verdict in {Verdict.DISPROVED, Verdict.DISPROVED_UNDER}
+    (told,) = sent_back(client)
+    assert "divides by zero, overflows or fails to convert: per_box(?i)" in told
+
+
+def test_what_is_decided_or_lacks_a_fact_does_not_go_back(parcels: Session) -> None:
+    client = Scripted(
+        proposed("known(9)", ".decl known(id: number)\nknown(?i) :- parcel(?i, _, _).")
+    )
+    assert parcels.ask("Is there a parcel 9?", client=client).verdict is Verdict.DISPROVED_UNDER
+    assert len(client.prompts) == 1
