@@ -263,7 +263,7 @@ def test_falling_through_a_tier_that_failed_is_an_assumption(tmp_path: Path) -> 
         assert rows(answer, assumed=True) == {("C001", "silver")}
         assert rows(answer, assumed=False) == {("C002", "gold")}
         assert answer.answered == {C1, C2}
-        assert ("fall-through", "tier config did not answer for tier") in assumptions(answer)
+        assert ("fall-through", "the configuration did not answer for tier") in assumptions(answer)
         hard = {one.row for one in answer.openings if one.assumption is not None}
         assert hard == {("C001", OPEN)}
 
