@@ -236,7 +236,7 @@ def _computed_cells(
     every = [[binding[slot] for slot in slots] for binding in bindings(rows)]
     if not all(map(is_ground, every)):
         return None
-    columns = zip(*every, strict=True) if every else ((),) * len(slots)
+    columns: Iterable[Sequence[Cell]] = zip(*every, strict=True) if every else [()] * len(slots)
     return {
         slot: cast("list[Value]", list(cells)) for slot, cells in zip(slots, columns, strict=True)
     }
