@@ -10,7 +10,6 @@ from constat.proof.export.denial import MOST_REASONS, decisive
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
-from constat.proof.levels import LEVEL_WORDS
 from constat.proof.report.markup import (
     assumption_link,
     capital,
@@ -423,7 +422,7 @@ class _Outline:
         document = self.account.document
         if step.kind == RULE and step.rule is not None:
             return f"By rule {text(document.rules[step.rule]['id'])}."
-        level = f"Completeness {step.level}: {LEVEL_WORDS[step.level]}." if step.level else ""
+        level = f"Completeness {step.level}." if step.level else ""
         if not step.sources:
             return level
         source = document.sources[step.sources[0]]
