@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from constat.logic import Kind, canonical_bytes, canonical_lines, format_value
 from constat.proof import certificate, sorted_columns
-from constat.proof.certificate import Assignments, Chunk, chunk_size, chunks_of
+from constat.proof.certificate import Assignments, chunk_size, chunks_of
+from constat.proof.groups import Chunk
 from tests.check.writer import canonical, rows_hash
 
 if TYPE_CHECKING:
