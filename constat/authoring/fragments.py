@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import FLOOR, QUERIED
 from constat.catalog import BulkConnection, Connection, QueryMistakeError, SourceFailureError, guard
@@ -58,11 +57,6 @@ class Ground:
 
 
 _MOST_NAMED: Final = 8
-_SECONDS_TO_EXPLAIN: Final = 5.0
-_EXPLAIN: Final = MappingProxyType(
-    {"postgres": "EXPLAIN (FORMAT JSON)", "mysql": "EXPLAIN FORMAT=JSON"}
-)
-_ROWS: Final = re.compile(r"\W(?:Plan Rows|rows|rows_examined_per_scan)\W+?([0-9]+)")
 
 
 def check_query(predicate: Predicate, connection: Connection, most_rows: int) -> list[Diagnostic]:
@@ -104,25 +98,9 @@ def _held_against(
     return []
 
 
-@runtime_checkable
-class _Looking(Connection, Protocol):
-    """A connection to a server, which runs a statement of ours."""
-
-    def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
-        """Run it for so long at most."""
-        ...
-
-
 def _estimate(guarded: Guarded, connection: Connection) -> float | None:
     """Ask the source how many rows its plan reads; `None` where it does not say."""
-    if isinstance(connection, BulkConnection):
-        return connection.estimate(guarded)
-    explain = _EXPLAIN.get(guarded.dialect)
-    if explain is None or not isinstance(connection, _Looking):
-        return None
-    # The largest number among the operators, as everywhere: a join may be guessed wildly.
-    told = connection.look(f"{explain} {guarded.text}", _SECONDS_TO_EXPLAIN)
-    return max(map(float, _ROWS.findall(str(told))), default=None)
+    return connection.estimate(guarded) if isinstance(connection, BulkConnection) else None
 
 
 def _knows(known: Mapping[str, SourceTable], name: str) -> bool:

@@ -25,7 +25,7 @@ from constat.logic import (
 if TYPE_CHECKING:
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
-    from constat.evaluation import Demand
+    from constat.evaluation import Demand, Range
     from constat.logic import Column, Row
 
 # `SourceFailureError`: the source is missing, locked, damaged, slow or gives too much; another
@@ -83,7 +83,7 @@ class Single(float):
 Cell: TypeAlias = int | float | str | bytes | Decimal | date | datetime | None
 """What a driver gives for a cell: `bool` is an `int`; `Spelled` a `str`, `Single` a `float`."""
 RawRow: TypeAlias = tuple[Cell, ...]
-Parameter: TypeAlias = str | int
+Parameter: TypeAlias = str | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +201,8 @@ class Whole:
     """What is asked for: all rows of a query, with what is declared of them.
 
     `policies` are the null policies of the columns, `key` the positions of the predicate's key.
+    Rows outside of the `ranges` may be left out, but for those of which a cell that a range speaks
+    of is no value.
     """
 
     guarded: Guarded
@@ -208,6 +210,7 @@ class Whole:
     policies: tuple[str, ...]
     distinct: bool
     key: tuple[int, ...]
+    ranges: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +219,8 @@ class Stream:
 
     `holes` are the rows that it leaves out, because a cell is NULL and is to be called unknown:
     each with its number, and with cells in canonical form. `changed` is asked when all is read:
-    what was read may then be of two states.
+    what was read may then be of two states. `told` are the ranges outside of which rows are left
+    out.
     """
 
     rows: int
@@ -224,6 +228,8 @@ class Stream:
     open: Callable[[], object]
     holes: tuple[tuple[int, Sequence[object]], ...] = ()
     changed: Callable[[], bool] = lambda: False
+    parameters: tuple[Parameter, ...] = ()
+    told: tuple[Range, ...] = ()
 
 
 @runtime_checkable

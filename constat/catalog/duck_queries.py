@@ -104,6 +104,9 @@ _DECIMAL: Final = re.compile(r"DECIMAL\(([0-9]+),\s*([0-9]+)\)\Z")
 _MOST_DIGITS: Final = 38
 _DUCK_MOST_PLACES: Final = 12
 _EXACT_FLOAT: Final = 1 << 53
+_FLOAT_DIGITS: Final = 15
+DIGITS: Final = "digits"
+"""The kind of a column of ours that holds exact numbers of a server as texts."""
 _FLOAT_TEXT: Final = r"-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?"
 
 
@@ -158,6 +161,10 @@ def _integer(name: str, stored: str, target: str, pattern: str) -> Spelling | No
         return Spelling(value, f"{value} IS NULL")
     if stored == "varchar":
         return Spelling(value, f"(NOT regexp_full_match({name}, '{pattern}') OR {value} IS NULL)")
+    if stored == DIGITS:
+        whole = f"TRY_CAST(split_part({name}, '.', 1) AS {target})"
+        form = f"regexp_full_match({name}, '{pattern}([.]0+)?')"
+        return Spelling(whole, f"(NOT {form} OR {whole} IS NULL)")
     return None
 
 
@@ -172,10 +179,20 @@ def _float(name: str, stored: str) -> Spelling | None:
         return Spelling(plain, f"{name} NOT BETWEEN -{_EXACT_FLOAT} AND {_EXACT_FLOAT}")
     if stored == "varchar":
         return Spelling(plain, f"(NOT regexp_full_match({name}, '{_FLOAT_TEXT}') OR {wrong})")
+    if stored == DIGITS:
+        # So few digits are those of the nearest float, too.
+        form = f"regexp_full_match({name}, '-?[0-9]+([.][0-9]+)?')"
+        digits = f"strlen(translate({name}, '-.', ''))"
+        return Spelling(plain, f"(NOT {form} OR {digits} > {_FLOAT_DIGITS} OR {wrong})")
     return None
 
 
 def _decimal(name: str, column: DuckColumn) -> Spelling | None:
+    if column.kind == DIGITS:
+        whole, places = _MOST_DIGITS - _DUCK_MOST_PLACES, _DUCK_MOST_PLACES
+        form = f"-?[0-9]{{1,{whole}}}([.][0-9]{{1,{places}}}0*)?"
+        value = f"TRY_CAST({name} AS DECIMAL({_MOST_DIGITS},{places}))"
+        return Spelling(value, f"(NOT regexp_full_match({name}, '{form}') OR {value} IS NULL)")
     found = _DECIMAL.match(column.written)
     if found is None:
         return None
@@ -291,6 +308,22 @@ def counted(told: tuple[object, ...]) -> tuple[int, int] | None:
     return int(str(rows)) - left_out, left_out
 
 
+def looked(session: DuckSession, queries: WholeQueries, bounds: ReadBounds) -> Stream | None:
+    """Look at all rows and hand them out; `None` where they have to be read cell by cell."""
+    try:
+        told = session.rows(queries.look, bounds.seconds, lambda _: None)
+    except QueryMistakeError as problem:
+        # The guard and the description passed it; what it meets in the rows is no mistake.
+        raise SourceFailureError(problem.reason) from None
+    count = counted(told[0])
+    if count is None or sum(count) > bounds.rows:
+        return None
+    rows, holes = count
+    found = session.rows(queries.holes, bounds.seconds, lambda _: None) if holes else []
+    numbered = tuple((int(str(number)), cells) for number, *cells in found)
+    return Stream(rows, queries.give, lambda: session.stream(queries.give), numbered)
+
+
 # The columns of a query are those of the session that is open now; a new session describes them
 # anew.
 
@@ -336,22 +369,8 @@ class DuckReading:
 
     def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
         """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
-        session = self._reading()
         queries = whole_queries(whole, self._columns(whole.guarded.text))
-        if queries is None:
-            return None
-        try:
-            told = session.rows(queries.look, bounds.seconds, lambda _: None)
-        except QueryMistakeError as problem:
-            # The guard and the description passed it; what it meets in the rows is no mistake.
-            raise SourceFailureError(problem.reason) from None
-        count = counted(told[0])
-        if count is None or sum(count) > bounds.rows:
-            return None
-        rows, holes = count
-        found = session.rows(queries.holes, bounds.seconds, lambda _: None) if holes else []
-        numbered = tuple((int(str(number)), cells) for number, *cells in found)
-        return Stream(rows, queries.give, lambda: session.stream(queries.give), numbered)
+        return None if queries is None else looked(self._reading(), queries, bounds)
 
     def estimate(self, guarded: Guarded) -> float | None:
         """Guess how many rows a query gives, without running it."""

@@ -218,11 +218,13 @@ class Push:
     """A column (its position) whose keys are sent to the source.
 
     `nullable` when rows with NULL there must come too, because the null policy speaks of them.
+    Many keys are an array where `array` names the type of its elements.
     """
 
     position: int
     comparand: Comparand
     nullable: bool
+    array: str = ""
 
 
 def pushable(kind: Kind, keys: Sequence[Row], place: int) -> bool:

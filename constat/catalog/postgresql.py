@@ -7,8 +7,9 @@ import re
 import socket
 import struct
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -26,15 +27,34 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
-from constat.catalog.server_reading import Family, ServerConnection, Trouble, driver_text
+from constat.catalog.server_reading import (
+    Compared,
+    Family,
+    ServerConnection,
+    Trouble,
+    driver_text,
+    ranged,
+    typed_whole,
+)
+from constat.logic import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
     from psycopg.abc import Buffer
 
-    from constat.catalog.connection import Parameter, Question, RawRow, ReadBounds
+    from constat.catalog.connection import (
+        Parameter,
+        Question,
+        RawRow,
+        ReadBounds,
+        Stream,
+        Whole,
+    )
     from constat.catalog.drivers import Target
+    from constat.catalog.guard import Guarded
+    from constat.catalog.keyed import Push
+    from constat.evaluation import Demand
 
 _BOOL, _BYTEA, _INT8, _INT2, _INT4, _FLOAT4, _FLOAT8, _NUMERIC = 16, 17, 20, 21, 23, 700, 701, 1700
 _CHAR, _NAME, _TEXT, _BPCHAR, _VARCHAR, _UUID = 18, 19, 25, 1042, 1043, 2950
@@ -49,6 +69,40 @@ _FAMILIES: Final[Mapping[int, Family]] = MappingProxyType(
 # psycopg reads these exactly: integers, floats of 64 bits, decimals, truth values, bytes.
 _AS_THEY_ARE: Final = frozenset({_BOOL, _BYTEA, _INT2, _INT4, _INT8, _FLOAT8, _NUMERIC})
 _NO_TYPE: Final = 0
+# The forms in which COPY sends columns (`row_streams.FORMS`); those that are cast come as texts.
+_COPIED: Final = MappingProxyType(
+    {
+        _INT2: "int2",
+        _INT4: "int4",
+        _INT8: "int8",
+        _FLOAT4: "float4",
+        _FLOAT8: "float8",
+        _BOOL: "bool",
+        _DATE: "date",
+        _TIMESTAMP: "timestamp",
+        _TIMESTAMPTZ: "timestamp",
+        **dict.fromkeys((_TEXT, _VARCHAR, _BPCHAR, _NAME, _CHAR, _UUID), "text"),
+        _NUMERIC: "digits",
+    }
+)
+_CAST: Final = frozenset({_NUMERIC, _NAME, _CHAR, _UUID})
+_MOST_DIGITS: Final = 38
+_NAN: Final = "{0} = 'NaN'"
+_BEYOND: Final = "abs({0}) >= 1e26 OR scale({0}) > 12"
+_NO_FLOAT: Final = "{0} >= 'Infinity' OR {0} = '-Infinity'"
+_NO_YEAR: Final = "{0} < '0001-01-01' OR {0} >= '10000-01-01'"
+# Letters are ordered by a collation, and found by an equality that includes ours.
+_COMPARED: Final = MappingProxyType(
+    {
+        **{(Kind.NUMBER, one): Compared() for one in (_INT2, _INT4, _INT8)},
+        **{(Kind.FLOAT, one): Compared("?::float8") for one in (_INT2, _INT4)},
+        **{(Kind.FLOAT, one): Compared("?::float8", _NO_FLOAT) for one in (_FLOAT4, _FLOAT8)},
+        **{(Kind.SYMBOL, one): Compared(ordered=False) for one in (_TEXT, _VARCHAR, _BPCHAR)},
+        (Kind.DATE, _DATE): Compared("?::date", _NO_YEAR),
+        (Kind.TIMESTAMP, _TIMESTAMP): Compared("?::timestamp", _NO_YEAR),
+        (Kind.TIMESTAMP, _TIMESTAMPTZ): Compared("?::timestamptz", _NO_YEAR),
+    }
+)
 
 
 @dataclass(slots=True)
@@ -232,6 +286,10 @@ def _condition(state: str) -> str:
 
 
 _BATCH: Final = 1_000
+_COPY_BATCH: Final = 50_000
+# What a row and a field of the binary form hold besides texts.
+_BYTES_OF_ROW: Final = 2
+_BYTES_OF_FIELD: Final = 12
 # So many rows come from the server's socket at once; fewer are lost when a query is stopped.
 _CHUNK: Final = 100
 _CANCEL_SECONDS: Final = 2.0
@@ -274,12 +332,26 @@ _REPLACED: Final = """
 _CLUSTER: Final = "SELECT system_identifier::text FROM pg_control_system()"
 _TABLES: Final = """
     SELECT n.nspname, c.relname, c.relkind::text, pg_table_is_visible(c.oid),
-           a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull
+           a.attname, format_type(a.atttypid, a.atttypmod),
+           a.attnotnull AND (c.relkind <> 'r' OR NOT c.relhassubclass)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
       AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
     ORDER BY n.nspname, c.relname, a.attnum
+"""
+# Rows of tables that inherit are rows of the parent's, and no index of its knows of them.
+_UNIQUE: Final = """
+    SELECT array_agg(lower(a.attname)) FROM pg_index i
+    JOIN pg_class c ON c.oid = i.indrelid
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
+    WHERE lower(c.relname) = %s AND pg_table_is_visible(c.oid)
+      AND i.indisunique AND i.indisvalid AND i.indimmediate
+      AND i.indpred IS NULL AND i.indexprs IS NULL
+      AND (c.relkind = 'p' OR NOT c.relhassubclass)
+      AND (SELECT count(*) = 1 FROM pg_class o
+           WHERE lower(o.relname) = lower(c.relname) AND pg_table_is_visible(o.oid))
+    GROUP BY i.indexrelid
 """
 _OWN_TYPES: Final = """
     SELECT oid::int8, typtype = 'e', typname = 'citext' AND typinput::text = 'citextin'
@@ -297,12 +369,15 @@ class PostgresqlConnection(ServerConnection[_Link]):
     """A connection to one database of a PostgreSQL server."""
 
     errors = (psycopg.Error,)
+    most_keys = 50_000
 
     def __init__(self, target: Target, seconds: float) -> None:
         self._cluster: str | None = None
         self._names = Names()
         self._in_force: float | None = None
         self._compared: set[str] = set()
+        self._types: dict[str, tuple[int, ...]] = {}
+        self._digits: dict[str, tuple[int | None, ...]] = {}
         super().__init__(target, seconds)
 
     def _open(self) -> _Link:
@@ -328,11 +403,28 @@ class PostgresqlConnection(ServerConnection[_Link]):
             raise
         return link
 
+    def pushes(
+        self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
+    ) -> tuple[Push, ...]:
+        """Choose the columns to send; many keys are arrays, which the server reads as a table."""
+        found = super().pushes(guarded, demand, nulls_matter)
+        return tuple(replace(one, array=self._array(guarded, demand, one)) for one in found)
+
+    def _array(self, guarded: Guarded, demand: Demand, push: Push) -> str:
+        if demand.predicate.kinds[push.position] is not Kind.SYMBOL:
+            return "bigint"
+        # Cast to text, padded letters would lose their blanks.
+        padded = self._types[guarded.text][push.position] == _BPCHAR
+        return "bpchar" if padded else "text"
+
     def _start(self) -> None:
         self._in_force = None
         self._compared.clear()
-        self._link.execute(_BEGIN)
-        snapshot, database, foreign = self._link.execute(_STATE).fetchone() or ("", "", True)
+        # Together, since each statement is a way to the server and back.
+        cursor = self._link.execute(f"{_BEGIN}; {_STATE}".encode())
+        while cursor.nextset():
+            pass
+        snapshot, database, foreign = cursor.fetchone() or ("", "", True)
         name = f"cluster {self._cluster}, database {database}, snapshot {snapshot}"
         self.snapshot = None if foreign else name
 
@@ -356,6 +448,49 @@ class PostgresqlConnection(ServerConnection[_Link]):
                     raise
                 if not batch:
                     break
+                yield batch
+        self._compare(question.text)
+
+    def _in_columns(self, whole: Whole, question: Question, bounds: ReadBounds) -> Stream | None:
+        """Read all rows by COPY, in the state that is read."""
+        types = self._types.get(whole.guarded.text, ())
+        forms = [self._form(one) for one in types]
+        if self._names.exact or not forms or None in forms:
+            return None
+        from constat.catalog.row_streams import FORMS  # noqa: PLC0415  loaded when it is used
+
+        cast = {n for n, one in enumerate(types) if one in _CAST}
+        outputs = [f"c{n}::text" if n in cast else f"c{n}" for n in range(len(types))]
+        plain = typed_whole(whole.guarded, len(types), outputs=outputs)
+        question = ranged(plain, self._told_ranges(whole))
+        rows = partial(self._copied, question, bounds)
+        read = partial(self._batched, rows, bounds, partial(_letters, len(types)))
+        named = [FORMS[one] for one in forms if one is not None]
+        return self._streaming().copied(whole, named, question, read, bounds)
+
+    def _unique(self, table: str) -> Sequence[frozenset[str]]:
+        found = self._link.execute(_UNIQUE, (table,)).fetchall()
+        return [frozenset(columns) for (columns,) in found]
+
+    def _comparison(self, query: str, column: int, kind: Kind) -> Compared | None:
+        number = self._types[query][column]
+        if kind is Kind.DECIMAL and number == _NUMERIC:
+            # Exact numbers without a width may have more digits than a value.
+            few = (self._digits[query][column] or _MOST_DIGITS + 1) <= _MOST_DIGITS
+            return Compared("?::numeric", _NAN if few else _BEYOND)
+        return _COMPARED.get((kind, number))
+
+    def _form(self, number: int) -> str | None:
+        return "text" if number in self._names.labels | self._names.folding else _COPIED.get(number)
+
+    def _copied(self, question: Question, bounds: ReadBounds) -> Generator[list[bytes]]:
+        """Yield rows in the binary form of COPY."""
+        self._limit(bounds.seconds)
+        text, parameters = driver_text(question, "format")
+        statement = f"COPY (\n{text}\n) TO STDOUT (FORMAT binary)"
+        with self._link.cursor() as cursor, cursor.copy(statement.encode(), parameters) as copy:
+            rows = map(bytes, copy)
+            while batch := list(islice(rows, _COPY_BATCH)):
                 yield batch
         self._compare(question.text)
 
@@ -405,6 +540,8 @@ class PostgresqlConnection(ServerConnection[_Link]):
         columns = cursor.description or []
         types = [column.type_code for column in columns]
         self._learn(types)
+        self._types[query] = tuple(types)
+        self._digits[query] = tuple(column.precision for column in columns)
         return tuple(column.name for column in columns), families(types, self._names)
 
     def _learn(self, types: list[int]) -> None:
@@ -447,6 +584,12 @@ class PostgresqlConnection(ServerConnection[_Link]):
     def _shut(self) -> None:
         with suppress(psycopg.Error):
             self._link.close()
+
+
+def _letters(fields: int, batch: list[bytes]) -> int:
+    """Count about what the texts of some rows hold."""
+    plain = len(batch) * (_BYTES_OF_ROW + fields * _BYTES_OF_FIELD)
+    return max(0, sum(map(len, batch)) - plain)
 
 
 def shut_down(number: int) -> None:

@@ -7,6 +7,7 @@ what reading cell by cell gives, or nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from constat.catalog.connection import Known, Stream, read_cells
-from constat.catalog.duck_queries import MOST_HOLES
+from constat.catalog.duck_queries import DIGITS, MOST_HOLES, DuckColumn, looked, whole_queries
 from constat.diagnostics.interruption import check_interrupted
 from constat.logic import Kind, NullPolicy, Value
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from constat.catalog.connection import RawRow, Whole
+    from constat.catalog.connection import Question, RawRow, ReadBounds, Whole
     from constat.catalog.duck_session import DuckSession
 
 _ROWS_AT_ONCE: Final = 50_000
@@ -47,6 +48,8 @@ class RowStreams:
     def __init__(self) -> None:
         self._session: DuckSession | None = None
         self._found: dict[Whole, Stream | None] = {}
+        # Also what failed on its way has left a table behind.
+        self._tables = 0
 
     def stream(
         self, whole: Whole, query: str, read: Callable[[], Iterable[list[RawRow]]], seconds: float
@@ -64,7 +67,7 @@ class RowStreams:
     ) -> Stream | None:
         if Kind.STRUCTURE in whole.kinds or not whole.kinds:
             return None
-        table = _Table(whole, self._opened(), f"rows{len(self._found)}", seconds)
+        table = _Table(whole, self._opened(), self._fresh(), seconds)
         try:
             for batch in _larger(read()):
                 check_interrupted()
@@ -74,6 +77,52 @@ class RowStreams:
             # A cell that is no value: whoever reads cell by cell says where it is.
             table.drop()
             return None
+
+    def copied(
+        self,
+        whole: Whole,
+        forms: Sequence[Form],
+        question: Question,
+        read: Callable[[], Iterable[list[bytes]]],
+        bounds: ReadBounds,
+    ) -> Stream | None:
+        """Give all rows that come in PostgreSQL's binary form, as `stream` does for others."""
+        if whole not in self._found:
+            self._found[whole] = self._copy(whole, forms, question, read, bounds)
+        return self._found[whole]
+
+    def _copy(
+        self,
+        whole: Whole,
+        forms: Sequence[Form],
+        question: Question,
+        read: Callable[[], Iterable[list[bytes]]],
+        bounds: ReadBounds,
+    ) -> Stream | None:
+        name = self._fresh()
+        local = replace(whole.guarded, text=f'SELECT * FROM "{name}"')  # noqa: S608  a name of ours
+        columns = [DuckColumn(f"c{n}", one.kind, one.stored) for n, one in enumerate(forms)]
+        queries = whole_queries(replace(whole, guarded=local), columns)
+        if queries is None:
+            return None
+        session = self._opened()
+        listed = ", ".join(f"c{n} {one.stored}" for n, one in enumerate(forms))
+        session.own(f'CREATE TABLE "{name}" ({listed})')
+        try:
+            for batch in read():
+                check_interrupted()
+                session.load(name, _unpacked(batch, forms), bounds.seconds)
+        except ValueError:
+            session.own(f'DROP TABLE "{name}"')
+            return None
+        found = looked(session, queries, bounds)
+        if found is None:
+            return None
+        return replace(found, query=question.text, parameters=question.parameters)
+
+    def _fresh(self) -> str:
+        self._tables += 1
+        return f"rows{self._tables}"
 
     def _opened(self) -> DuckSession:
         from constat.catalog.duck_session import DuckSession  # noqa: PLC0415  loaded when it is used
@@ -197,3 +246,130 @@ def _spelled(value: Decimal) -> str:
     if value.adjusted() >= _MOST_WHOLE_DIGITS:
         raise ValueError
     return f"{value:f}"
+
+
+# A row of PostgreSQL's binary COPY is the number of its fields in two bytes; each field is its
+# length in four, -1 for NULL, and its bytes. Each row comes as one message, so that where rows
+# begin is known, and a field of all rows at once is read where the one before it ended. Example: a
+# row of one integer, 0001 00000004 0000002a. References:
+# https://www.postgresql.org/docs/current/sql-copy.html and
+# https://www.postgresql.org/docs/current/protocol-message-formats.html
+
+_HEADER: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_TRAILER: Final = b"\xff\xff"
+_EPOCH: Final = np.datetime64("2000-01-01", "us")
+# Microseconds from there to the beginning of year 1, and to the end of year 9999.
+_FIRST: Final = -63_082_281_600_000_000
+_LAST: Final = 252_455_615_999_999_999
+_DAY: Final = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How fields of one type are read: as numbers of a width or, without one, as text.
+
+    `kind` and `stored` are the names of the type of DuckDB that holds them; `unit` is that of
+    times, in microseconds, counted from 2000.
+    """
+
+    kind: str
+    stored: str
+    array: str = ""
+    unit: int = 0
+
+
+FORMS: Final = MappingProxyType(
+    {
+        "text": Form("varchar", "VARCHAR"),
+        "digits": Form(DIGITS, "VARCHAR"),
+        "int2": Form("smallint", "SMALLINT", ">i2"),
+        "int4": Form("integer", "INTEGER", ">i4"),
+        "int8": Form("bigint", "BIGINT", ">i8"),
+        "float4": Form("float", "FLOAT", ">f4"),
+        "float8": Form("double", "DOUBLE", ">f8"),
+        "bool": Form("boolean", "BOOLEAN", "?"),
+        "date": Form("date", "DATE", ">i4", _DAY),
+        "timestamp": Form("timestamp", "TIMESTAMP", ">i8", 1),
+    }
+)
+
+
+def _unpacked(rows: Sequence[bytes], forms: Sequence[Form]) -> dict[str, npt.NDArray[Any]]:
+    """Give the columns of some rows; raises `ValueError` for a row that is built otherwise."""
+    whole, sizes = _without_frame(rows)
+    ends = np.cumsum(sizes)
+    places = ends - sizes
+    if np.any(_numbers(whole, places, ">i2") != len(forms)):
+        raise ValueError("a row has another number of fields")
+    places = places + 2
+    found = {}
+    for number, form in enumerate(forms):
+        if np.any(places + 4 > ends):
+            raise ValueError("a row ends too early")
+        lengths = _numbers(whole, places, ">i4").astype(np.int64)
+        begins = places + 4
+        nulls = lengths < 0
+        places = begins + np.where(nulls, 0, lengths)
+        if np.any(places > ends):
+            raise ValueError("a field ends behind its row")
+        if not form.array:
+            found[f"c{number}"] = _texts(whole, begins, places, nulls)
+        else:
+            width = np.dtype(form.array).itemsize
+            if np.any(lengths[~nulls] != width):
+                raise ValueError("a field has another width")
+            # What is NULL is read as the first bytes, and hidden.
+            values = _numbers(whole, np.where(nulls, 0, begins), form.array)
+            found[f"c{number}"] = _hidden(values, nulls, form)
+    if np.any(places != ends):
+        raise ValueError("a row has more than its fields")
+    return found
+
+
+def _without_frame(rows: Sequence[bytes]) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """Give the bytes of the rows and how many each has, without what frames all of them."""
+    whole = b"".join(rows)
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    if whole.startswith(_HEADER):
+        whole = whole[len(_HEADER) :]
+        sizes[0] -= len(_HEADER)
+    if whole.endswith(_TRAILER) and sizes[-1] == len(_TRAILER):
+        whole, sizes = whole[: -len(_TRAILER)], sizes[:-1]
+    return whole, sizes if len(sizes) == 0 or sizes[0] else sizes[1:]
+
+
+def _numbers(whole: bytes, places: npt.NDArray[np.int64], form: str) -> npt.NDArray[Any]:
+    """Read a number at each place."""
+    last = len(whole) - np.dtype(form).itemsize
+    if len(places) == 0:
+        return np.zeros(0, form)
+    if int(places.max()) > last:
+        raise ValueError("a row ends too early")
+    # Numbers begin at any byte: an array of all of them, of which some are taken.
+    return np.ndarray((last + 1,), form, whole, 0, (1,))[places]
+
+
+def _hidden(values: npt.NDArray[Any], nulls: npt.NDArray[np.bool_], form: Form) -> npt.NDArray[Any]:
+    if not form.unit:
+        own = values.astype(values.dtype.newbyteorder("="))
+        return np.ma.masked_array(own, nulls) if nulls.any() else own
+    least, most = _FIRST // form.unit, _LAST // form.unit
+    if np.any(~nulls & ((values < least) | (values > most))):
+        raise ValueError("a time is infinite, or beyond the years that a value has")
+    since = np.where(nulls, 0, values).astype(np.int64) * form.unit
+    times = _EPOCH + since.astype("timedelta64[us]")
+    times[nulls] = np.datetime64("NaT")
+    return times
+
+
+def _texts(
+    whole: bytes,
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    nulls: npt.NDArray[np.bool_],
+) -> npt.NDArray[Any]:
+    pairs = zip(begins.tolist(), ends.tolist(), strict=True)
+    found = np.empty(len(begins), np.object_)
+    found[:] = [str(whole[begin:end], "utf-8") for begin, end in pairs]
+    found[nulls] = None
+    return found

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from contextlib import closing
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from enum import Enum
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from constat.catalog.connection import QueryMistakeError, Question, SourceFailureError, preparing
 from constat.catalog.interruptible import Deadline, Heap
-from constat.catalog.keyed import Comparand, Push, pushable, query_prefix
+from constat.catalog.keyed import Comparand, Push, origin, pushable, query_prefix
+from constat.catalog.plain_query import recognised
 from constat.logic import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
-    from constat.catalog.connection import Parameter, RawRow, ReadBounds, SourceTable
+    from constat.catalog.connection import (
+        Parameter,
+        RawRow,
+        ReadBounds,
+        SourceTable,
+        Stream,
+        Whole,
+    )
     from constat.catalog.drivers import Target
-    from constat.catalog.guard import Guarded
-    from constat.evaluation import Demand
+    from constat.catalog.guard import Guarded, Output
+    from constat.catalog.row_streams import RowStreams
+    from constat.evaluation import Demand, Range
     from constat.logic import Row, Value
 
 # The user's query reaches the server verbatim, whatever `%`, `:name`, `?` or backslash stands in
@@ -96,9 +110,14 @@ def typed_question(
     outputs: Sequence[str] = (),
     spelled: frozenset[int] = frozenset(),
 ) -> Question:
-    """Ask for some keys (distinct, one value per push), each value a parameter."""
+    """Ask for some keys (distinct, one value per push), each value or array a parameter."""
     operands = [_operand(push, guarded.dialect) for push in pushes]
-    if len(keys) == 1:
+    sent: Sequence[Parameter] = [_parameter(value) for key in keys for value in key]
+    arrays = [push.array for push in pushes]
+    if all(arrays) and len(keys) > 1:
+        wanted = _among(operands, arrays)
+        sent = [_array(column) for column in zip(*keys, strict=True)]
+    elif len(keys) == 1:
         wanted = " AND ".join(f"{operand} = ?" for operand in operands)
     else:
         # Written here and not by a tree of thousands of nodes, which takes twenty times as long.
@@ -111,8 +130,69 @@ def typed_question(
         wanted = f"({wanted})"
     before = query_prefix(guarded, arity) + _outer(guarded, arity, outputs)
     text = f"{before} WHERE {wanted}{''.join(nulls)}"
-    sent = tuple(_parameter(value) for key in keys for value in key)
-    return Question(text, sent, spelled, guarded.tables)
+    return Question(text, tuple(sent), spelled, guarded.tables)
+
+
+def _among(operands: Sequence[str], arrays: Sequence[str]) -> str:
+    """Say that columns have the values of arrays: one by itself, several side by side."""
+    if len(operands) == 1:
+        return f"{operands[0]} = ANY (?::{arrays[0]}[])"
+    names = ", ".join(f"k{place}" for place in range(len(operands)))
+    side_by_side = ", ".join(f"?::{one}[]" for one in arrays)
+    return f"{_tuple(operands)} IN (SELECT {names} FROM unnest({side_by_side}) AS k({names}))"  # noqa: S608  names of this module's own
+
+
+def _array(values: Sequence[Value]) -> str:
+    """Spell an array as PostgreSQL reads it: `{1,2}`, or `{"a","b"}` with escapes."""
+    spelled = (
+        str(one)
+        if isinstance(one, int)
+        else '"' + str(one).replace("\\", "\\\\").replace('"', '\\"') + '"'
+        for one in values
+    )
+    return "{" + ",".join(spelled) + "}"
+
+
+# A range is sent where the source compares as it is done here. A cell that is no value, such as NaN
+# or a day that has no number of years, is neither inside nor outside: its row comes along, as one
+# that is NULL does where that is no reason to leave it out.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How a column is compared with values of its declared kind.
+
+    `operand` stands for a value, `besides` says which of its cells are no values, by `{0}`;
+    `ordered` where the source also orders them as it is done here.
+    """
+
+    operand: str = "?"
+    besides: str = ""
+    ordered: bool = True
+
+
+def ranged(question: Question, ranges: Sequence[tuple[Range, Compared, bool]]) -> Question:
+    """Leave out rows outside of some ranges; each says whether the column may hold NULL."""
+    conditions: list[str] = []
+    sent: list[Parameter] = []
+    for one, compared, nullable in ranges:
+        column = f"c{one.column}"
+        condition = f"{column} {one.operator} {compared.operand}"
+        beside = [compared.besides.format(column)] if compared.besides else []
+        beside += [f"{column} IS NULL"] if nullable else []
+        conditions.append(f"({' OR '.join([condition, *beside])})" if beside else condition)
+        sent.append(_ranging(one.value))
+    if not conditions:
+        return question
+    text = f"{question.text} WHERE {' AND '.join(conditions)}"
+    return replace(question, text=text, parameters=(*question.parameters, *sent))
+
+
+def _ranging(value: Value) -> Parameter:
+    """Spell a value of a range; a decimal in full, as with an exponent it would be a float."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return value if isinstance(value, int | float) else str(value)
 
 
 def _parameter(value: Value) -> Parameter:
@@ -138,6 +218,15 @@ def _tuple(parts: Sequence[str]) -> str:
     return f"({', '.join(parts)})"
 
 
+def _of_one_table(guarded: Guarded, column: int) -> Output | None:
+    """Give what an output is, where it is a column of the one table that the query names."""
+    output = None if guarded.outputs is None else guarded.outputs[column]
+    if output is None or guarded.joined or origin(guarded.origins, column):
+        return None
+    # A name with a schema is another one.
+    return output if guarded.tables == set(output.tables) else None
+
+
 Link = TypeVar("Link")
 Trouble = SourceFailureError | QueryMistakeError
 
@@ -155,6 +244,16 @@ _SECONDS_BETWEEN_INTERRUPTS: Final = 1.0
 _LAST_ATTEMPT: Final = 3
 
 _Told = TypeVar("_Told")
+_Raw = TypeVar("_Raw")
+# So many rows are read cell by cell before columns are worth their start.
+FEW: Final = 20_000
+# What a server would round is compared here.
+_MOST_PLACES: Final = 30
+_EXPLAIN: Final = MappingProxyType(
+    {"postgres": "EXPLAIN (FORMAT JSON)", "mysql": "EXPLAIN FORMAT=JSON"}
+)
+_PLANNED_ROWS: Final = re.compile(r"\W(?:Plan Rows|rows|rows_examined_per_scan)\W+?([0-9]+)")
+_SECONDS_TO_EXPLAIN: Final = 5.0
 
 
 class ServerConnection(ABC, Generic[Link]):
@@ -174,6 +273,9 @@ class ServerConnection(ABC, Generic[Link]):
         self._running: Deadline | None = None
         self._tables: Mapping[str, SourceTable] | None = None
         self._families: dict[str, tuple[Family, ...]] = {}
+        self._uniques: dict[str, Sequence[frozenset[str]]] = {}
+        self._guesses: dict[str, float | None] = {}
+        self._streams: RowStreams | None = None
         self._link = self._guarding(self._open)
 
     def replaced(self) -> bool:
@@ -200,11 +302,15 @@ class ServerConnection(ABC, Generic[Link]):
         if changed:
             self._tables = None
             self._families.clear()
+            self._guesses.clear()
+            self._uniques.clear()
         return changed
 
     def release(self) -> None:
         """End the transaction."""
         reading, self._reading = self._reading, False
+        if self._streams is not None:
+            self._streams.close()
         if reading and not self._lost:
             try:
                 self._bounded(self._end)
@@ -234,7 +340,8 @@ class ServerConnection(ABC, Generic[Link]):
         """Choose the columns to send by the types that the server says the query gives."""
         if guarded.text not in self._families:
             self.columns(guarded.text)
-        return typed_pushes(self._families[guarded.text], demand, nulls_matter)
+        watched = {one for one in nulls_matter if self._may_be_null(guarded, one)}
+        return typed_pushes(self._families[guarded.text], demand, watched)
 
     def keyed(
         self, guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
@@ -246,13 +353,114 @@ class ServerConnection(ABC, Generic[Link]):
         """Ask for all rows."""
         return typed_whole(guarded, arity)
 
+    def estimate(self, guarded: Guarded) -> float | None:
+        """Guess how many rows a query gives, without running it; `None` where nobody knows.
+
+        The largest number among the operators: a join may be guessed wildly, a table is known.
+        """
+        explain = _EXPLAIN.get(self.dialect)
+        if explain is None:
+            return None
+        if guarded.text not in self._guesses:
+            told = self.look(f"{explain} {guarded.text}", _SECONDS_TO_EXPLAIN)
+            found = max(map(float, _PLANNED_ROWS.findall(str(told))), default=None)
+            self._guesses[guarded.text] = found
+        return self._guesses[guarded.text]
+
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
+        if (self.estimate(whole.guarded) or 0) <= FEW:
+            return None
+        told = self._told_ranges(whole)
+        question = ranged(self.whole(whole.guarded, len(whole.kinds)), told)
+        found = self._in_columns(whole, question, bounds)
+        return None if found is None else replace(found, told=tuple(one for one, *_ in told))
+
+    def _told_ranges(self, whole: Whole) -> list[tuple[Range, Compared, bool]]:
+        """Choose the ranges that the source can be told; each with whether NULL may be there."""
+        query, told = whole.guarded.text, []
+        # Two rows of one key are a contradiction, also where one of them is outside of a range.
+        everywhere = not whole.key or self._keeps_apart(whole)
+        for one in whole.ranges:
+            compared = self._comparison(query, one.column, whole.kinds[one.column])
+            if compared is None or not (compared.ordered or one.operator == "="):
+                continue
+            if (
+                isinstance(one.value, Decimal)
+                and int(one.value.as_tuple().exponent) < -_MOST_PLACES
+            ):
+                continue
+            if everywhere or one.column in whole.key:
+                known = whole.policies[one.column] == "skip"
+                nullable = not known and self._may_be_null(whole.guarded, one.column)
+                told.append((one, compared, nullable))
+        return told
+
+    def _keeps_apart(self, whole: Whole) -> bool:
+        """Tell whether the source itself keeps two rows of one key out of a plain query's table."""
+        guarded, columns = whole.guarded, set()
+        if recognised(guarded.text) is None:
+            return False
+        for place in whole.key:
+            output = _of_one_table(guarded, place)
+            # Texts may be spelled apart and stand for one number.
+            if output is None or self._comparison(guarded.text, place, whole.kinds[place]) is None:
+                return False
+            columns.add(output.column)
+        (table,) = guarded.tables
+        if table not in self._uniques:
+            self._uniques[table] = self._timed(lambda: self._unique(table))
+        return any(one <= columns for one in self._uniques[table])
+
+    def _unique(self, table: str) -> Sequence[frozenset[str]]:
+        """Give the sets of columns whose values the source keeps apart in a table's rows."""
+        del table
+        return ()
+
+    def _may_be_null(self, guarded: Guarded, column: int) -> bool:
+        """Tell whether an output column may hold NULL, as far as the source's tables say."""
+        output = _of_one_table(guarded, column)
+        table = None if output is None else self.tables().get(output.tables[0])
+        if output is None or table is None or not table.plain:
+            return True
+        # Names that differ in the case of their letters are one name here.
+        named = [one for one in table.columns if one.name == output.column]
+        return not named or not all(one.never_null for one in named)
+
+    def _comparison(self, query: str, column: int, kind: Kind) -> Compared | None:
+        """Say how an output column is compared with values of a kind; `None` where it is not."""
+        del query, column, kind
+        return None
+
+    def _in_columns(self, whole: Whole, question: Question, bounds: ReadBounds) -> Stream | None:
+        """Read all rows into columns here."""
+        read = partial(self.read, question, bounds)
+        found = self._streaming().stream(whole, question.text, read, bounds.seconds)
+        return None if found is None else replace(found, parameters=question.parameters)
+
+    def _streaming(self) -> RowStreams:
+        from constat.catalog.row_streams import RowStreams  # noqa: PLC0415  loaded when it is used
+
+        if self._streams is None:
+            self._streams = RowStreams()
+        return self._streams
+
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
+        yield from self._batched(partial(self._rows, question, bounds), bounds, _letters)
+
+    def _batched(
+        self,
+        rows: Callable[[], Generator[list[_Raw]]],
+        bounds: ReadBounds,
+        weigh: Callable[[list[_Raw]], int],
+    ) -> Iterator[list[_Raw]]:
+        """Yield what a query gives within the bounds; `weigh` says what texts a batch holds."""
         if self._lost:
             raise SourceFailureError(LOST, "C0555")
         deadline = self._deadline(bounds.seconds)
         try:
-            with deadline, closing(self._within(question, bounds, deadline)) as batches:
+            with deadline, closing(self._within(rows(), bounds, deadline, weigh)) as batches:
                 yield from batches
         except self.errors as problem:
             meaning = self._explained(problem, deadline)
@@ -273,13 +481,17 @@ class ServerConnection(ABC, Generic[Link]):
             self._running = None
 
     def _within(
-        self, question: Question, bounds: ReadBounds, deadline: Deadline
-    ) -> Generator[list[RawRow]]:
+        self,
+        rows: Generator[list[_Raw]],
+        bounds: ReadBounds,
+        deadline: Deadline,
+        weigh: Callable[[list[_Raw]], int],
+    ) -> Generator[list[_Raw]]:
         """Yield what comes within the bounds, then fail if there is more."""
         until, left, letters = time.monotonic() + bounds.seconds, bounds.rows, 0
-        with closing(self._rows(question, bounds)) as batches:
+        with closing(rows) as batches:
             while (batch := Heap(_ROOM).bounded(lambda: next(batches, None))()) is not None:
-                letters += _letters(batch)
+                letters += weigh(batch)
                 if letters > _MOST_LETTERS:
                     raise SourceFailureError(_TOO_LONG)
                 if len(batch) > left:

@@ -14,6 +14,7 @@ from constat.cli.options import asked, project_option
 from constat.cli.output import counted, show_error, use_utf8, write, write_json
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError
+from constat.logic import Constant
 from constat.plan import Absence, Fold, Join
 from constat.plan.forward import Strategy
 from constat.plan.forward.words import head_words, step_words
@@ -24,7 +25,7 @@ from constat.session.plan_explaining import (
     analyze_program,
     explain_program,
 )
-from constat.syntax import Mode, print_atom
+from constat.syntax import Mode, print_atom, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,6 +47,7 @@ def plan_lines(explained: ExplainedPlan) -> Iterator[str]:
     plan = explained.plan
     for name in plan.inputs:
         yield _input(plan.relations[name], known=name in explained.known)
+        yield from _told(explained, name)
     for stage in plan.stages:
         yield ""
         yield from _stage(explained, stage)
@@ -75,6 +77,15 @@ def _open(explained: ExplainedPlan) -> Iterator[str]:
 def _input(relation: Relation, *, known: bool) -> str:
     rows = f"about {_rows(relation.rows)}" if known else "rows not counted"
     return f"input {relation.name}: {rows}{_encoding(relation)}"
+
+
+def _told(explained: ExplainedPlan, name: str) -> Iterator[str]:
+    """Say what its source compared; all other comparisons are made here."""
+    columns = explained.plan.program.program.predicates[name].columns
+    for one in explained.told.get(name, ()):
+        column = columns[one.column]
+        value = print_term(Constant(one.value, column.kind))
+        yield f"  its source leaves out rows outside of {column.name} {one.operator} {value}"
 
 
 def _encoding(relation: Relation) -> str:
@@ -194,7 +205,14 @@ def plan_json(explained: ExplainedPlan, subject: str) -> Object:
         "analyzed": explained.reports is not None,
         "seconds": None if explained.reports is None else round(explained.seconds, 6),
         "inputs": [
-            {**_relation(explained, plan.relations[name]), "rows_known": name in explained.known}
+            {
+                **_relation(explained, plan.relations[name]),
+                "rows_known": name in explained.known,
+                "told": [
+                    {"column": one.column, "operator": one.operator, "value": str(one.value)}
+                    for one in explained.told.get(name, ())
+                ],
+            }
             for name in plan.inputs
         ],
         "stages": [_plan_stage(explained, stage) for stage in plan.stages],

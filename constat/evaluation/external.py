@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.clock import UNTIMED, Clock
-from constat.logic import NullCell, OpenRow, Predicate, Row
+from constat.logic import NullCell, OpenRow, Predicate, Row, Value
 
 # The rules here are those by which a certificate is checked (`constat/check/FORMAT.md`, section
 # 5), written apart from the checker.
@@ -333,19 +333,30 @@ def _may_be_filled(cell: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """What a column's value has to be: `operator` is one of =, <, <=, > and >=."""
+
+    column: int
+    operator: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """The question which rows of a predicate have one of `keys` in `columns`.
 
     Columns are ascending positions.
 
     Without columns: `keys` is `((),)` and asks for all rows. Keys are distinct. Whoever answers
-    looks at the `clock` while it goes over many rows.
+    looks at the `clock` while it goes over many rows. Nobody looks at a row whose values are
+    outside of one of the `ranges`: whoever answers may leave it out, or not.
     """
 
     predicate: Predicate
     columns: tuple[int, ...]
     keys: tuple[Row, ...]
     clock: Clock = field(default=UNTIMED, compare=False, repr=False)
+    ranges: tuple[Range, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,6 +475,8 @@ class Readable:
     """The certain rows besides, which hold null cells."""
     changed: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
     """Asked when all rows are read: whether they may be of two states of the source."""
+    told: tuple[Range, ...] = ()
+    """The ranges that the source was told: rows outside of them are left out."""
 
 
 @runtime_checkable

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from constat.analysis import AnalysedProgram, Component
+from constat.evaluation import Range
 from constat.logic import (
     Aggregate,
     Atom,
     Column,
+    Comparison,
     Constant,
     Negative,
     Positive,
@@ -23,7 +26,7 @@ from constat.plan.compilation import predicates_of, rules_by_head
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from constat.logic import Literal, Row
+    from constat.logic import Literal, Row, Value
 
 # A row outside of the demand matches no atom that anybody reads, so without it every relation is
 # the same; also where the atom is negated or aggregated over.
@@ -33,10 +36,26 @@ MOST_KEYS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The columns that are constants in every use, and their values."""
+    """The columns that are constants in every use, their values, and ranges that all uses share."""
 
     columns: tuple[int, ...] = ()
     keys: tuple[Row, ...] = ((),)
+    ranges: tuple[Range, ...] = ()
+
+    def covers(self, other: Wish) -> bool:
+        """Tell whether all that the other one asks for is asked for here."""
+        if not set(self.ranges) <= set(other.ranges):
+            return False
+        same = self.columns == other.columns and set(self.keys) >= set(other.keys)
+        return same or not self.columns
+
+    @property
+    def narrowed(self) -> tuple[Range, ...]:
+        """The ranges, and the constants of a single key."""
+        if len(self.keys) != 1:
+            return self.ranges
+        pairs = zip(self.columns, self.keys[0], strict=True)
+        return (*(Range(column, "=", value) for column, value in pairs), *self.ranges)
 
 
 EVERYTHING: Final = Wish()
@@ -48,6 +67,7 @@ class _Uses:
 
     columns: frozenset[int]
     atoms: list[Atom] = field(default_factory=list)
+    ranges: frozenset[Range] | None = None
 
     def wish(self) -> Wish:
         """Give the narrowest demand for all atoms."""
@@ -56,7 +76,10 @@ class _Uses:
             tuple(term.value for n in columns if isinstance(term := atom.terms[n], Constant))
             for atom in self.atoms
         )
-        return Wish(columns, tuple(keys)) if columns and len(keys) <= MOST_KEYS else EVERYTHING
+        ranges = tuple(sorted(self.ranges or (), key=repr))
+        if columns and len(keys) <= MOST_KEYS:
+            return Wish(columns, tuple(keys), ranges)
+        return Wish(ranges=ranges)
 
 
 def wishes(
@@ -64,28 +87,60 @@ def wishes(
 ) -> dict[str, Wish]:
     """Give the demand for each predicate that the rules of `derived` and the wanted atoms use."""
     found: dict[str, _Uses] = {}
-    atoms = list(wanted)
+    nothing: _Bounds = {}
+    atoms: list[tuple[Atom, _Bounds]] = [(atom, nothing) for atom in wanted]
     for rule in program.rules:
         if rule.head.predicate in derived:
+            bounds = _bounds(rule.body, nothing)
             for literal in rule.body:
-                atoms += _atoms(literal)
+                atoms += _atoms(literal, bounds)
             # A given predicate that rules derive too is read as a whole: what is given is part.
-            found[rule.head.predicate] = _Uses(frozenset())
-    for atom in atoms:
+            found[rule.head.predicate] = _Uses(frozenset(), ranges=frozenset())
+    for atom, bounds in atoms:
         constants = frozenset(n for n, term in enumerate(atom.terms) if isinstance(term, Constant))
         uses = found.setdefault(atom.predicate, _Uses(constants))
         uses.columns &= constants
+        ranges = frozenset(_ranges(atom, bounds))
+        uses.ranges = ranges if uses.ranges is None else uses.ranges & ranges
         uses.atoms.append(atom)
     return {name: uses.wish() for name, uses in found.items()}
 
 
-def _atoms(literal: Literal) -> Iterator[Atom]:
+_Bounds: TypeAlias = "Mapping[str, tuple[tuple[str, Value], ...]]"
+"""For variables of a body: operators, and the constants that they are compared with."""
+_TURNED: Final = MappingProxyType({"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="})
+
+
+def _bounds(body: Iterable[Literal], outer: _Bounds) -> _Bounds:
+    """Give what comparisons with constants say of variables, besides what is said around them.
+
+    A false comparison decides a body whatever else is in it, also where that errs or is open.
+    """
+    found = {name: list(given) for name, given in outer.items()}
+    for literal in body:
+        if isinstance(literal, Comparison) and literal.operator in _TURNED:
+            left, right, operator = literal.left, literal.right, literal.operator
+            if isinstance(left, Constant):
+                left, right, operator = right, left, _TURNED[operator]
+            if isinstance(left, Variable) and isinstance(right, Constant):
+                found.setdefault(left.name, []).append((operator, right.value))
+    return {name: tuple(given) for name, given in found.items()}
+
+
+def _ranges(atom: Atom, bounds: _Bounds) -> Iterator[Range]:
+    for column, term in enumerate(atom.terms):
+        if isinstance(term, Variable):
+            for operator, value in bounds.get(term.name, ()):
+                yield Range(column, operator, value)
+
+
+def _atoms(literal: Literal, bounds: _Bounds) -> Iterator[tuple[Atom, _Bounds]]:
     match literal:
         case Positive(atom) | Negative(atom):
-            yield atom
+            yield atom, bounds
         case Aggregate(body=body):
             for inner in body:
-                yield from _atoms(inner)
+                yield from _atoms(inner, _bounds(body, bounds))
         case _:
             return
 

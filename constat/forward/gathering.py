@@ -30,7 +30,7 @@ from constat.evaluation import (
     RelationPredicate,
     Resources,
 )
-from constat.forward.division import EVERYTHING
+from constat.forward.division import EVERYTHING, Wish
 from constat.forward.inputs import (
     Files,
     Frame,
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     from constat.catalog.fact_files import FactFile
     from constat.evaluation import Clock, ExternalPredicate, Observer
-    from constat.forward.division import Wish
     from constat.forward.inputs import Input, View
     from constat.forward.ways import Grade
     from constat.logic import OpenRow, Predicate, Row
@@ -138,7 +137,7 @@ class Gathering:
     def look(self, predicate: Predicate, wish: Wish) -> Gathered:
         """Give what is known of the wished rows of an input, asking for them the first time."""
         name = predicate.name
-        if name not in self.found or self.asked[name] not in {wish, EVERYTHING}:
+        if name not in self.found or not self.asked[name].covers(wish):
             self.asked[name] = wish
             self.found[name] = self._look(predicate, wish)
         return self.found[name]
@@ -170,15 +169,17 @@ class Gathering:
         self.observe(CallStarted(predicate.name, _names(demand), len(demand.keys)))
         started = time.monotonic()
         readable = None
+        everything = Demand(predicate, (), ((),), self.clock, wish.narrowed)
         if isinstance(external, RelationPredicate) and _worth_streaming(external, demand):
-            everything = replace(demand, columns=(), keys=((),))
             readable = external.as_relation(everything, self.most_rows)
         if readable is None:
+            # Nobody was told of ranges.
+            self.asked[predicate.name] = Wish(wish.columns, wish.keys)
             answer = external.answer(demand)
             found = _gathered(answer, demand, self.labels)
         else:
-            demand = Demand(predicate, (), ((),), self.clock)
-            self.asked[predicate.name] = EVERYTHING
+            demand = replace(everything, ranges=readable.told)
+            self.asked[predicate.name] = Wish(ranges=demand.ranges)
             evidence = readable.evidence
             portions = (Portion(readable.nulls, evidence),) if readable.nulls else ()
             answer = Answer(portions, readable.openings, frozenset(demand.keys), (evidence,))

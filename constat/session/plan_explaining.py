@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.catalog.fact_files import FactFile
-    from constat.evaluation import Externals, Observer
+    from constat.evaluation import Externals, Observer, Range
     from constat.forward import Input
     from constat.session.querying import Compiled
     from constat.session.running import RunnableProgram
@@ -72,6 +72,8 @@ class ExplainedPlan:
     loose: Mapping[str, str] = field(default_factory=dict)
     graded: Mapping[str, str] = field(default_factory=dict)
     guards: frozenset[str] = frozenset()
+    told: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
+    """What the sources of inputs were told, so that other rows did not come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +204,7 @@ def _computed(
         results.loose,
         {name: made[name] for name in plan.relations if name in made},
         frozenset() if (one := results.graded) is None else frozenset({*one.guards, *one.erring}),
+        {call.demand.predicate.name: call.demand.ranges for call in results.calls},
     )
 
 

@@ -68,8 +68,6 @@ if TYPE_CHECKING:
 
 MANY: Final = 200_000
 """From so many rows on, computing in bulk is worth its start, which takes a few tenths."""
-# What is across a network is not asked how large it is.
-_FAR: Final = 100
 
 
 class _TooMuchError(Exception):
@@ -108,7 +106,7 @@ def _large(compiled: Compiled, externals: Externals) -> frozenset[str]:
 
 
 def _is_large(external: ExternalPredicate) -> bool:
-    if external.cost >= _FAR or not isinstance(external, RelationPredicate):
+    if not isinstance(external, RelationPredicate):
         return False
     try:
         rows = external.estimate()

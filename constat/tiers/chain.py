@@ -201,7 +201,7 @@ class Chain:
         stated = self._user.answer(demand)
         if stated.portions or stated.openings:
             return None
-        return tier.as_relation(demand.predicate, most_rows)
+        return tier.as_relation(demand.predicate, most_rows, demand.ranges)
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""

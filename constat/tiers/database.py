@@ -58,7 +58,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from constat.catalog import Cell, Connection, RawRow
-    from constat.evaluation import Clock
+    from constat.catalog.connection import Stream
+    from constat.evaluation import Clock, Range
     from constat.logic import OpenRow, Predicate, Row, Slot, Value
     from constat.tiers.connections import Connections
 
@@ -375,8 +376,12 @@ class DatabaseTier:
         except (ConstatError, SourceFailureError, QueryMistakeError):
             return None
 
-    def as_relation(self, predicate: Predicate, most_rows: int) -> Readable | None:
+    def as_relation(
+        self, predicate: Predicate, most_rows: int, ranges: tuple[Range, ...] = ()
+    ) -> Readable | None:
         """Hand out all rows of a predicate where its source can do that; see `Readable`.
+
+        Those outside of the ranges may be left out.
 
         Whatever keeps it from doing so is told by `answer`, which is asked next.
         """
@@ -390,37 +395,30 @@ class DatabaseTier:
         name = _source(predicate)
         bounds = self._connections.bounds(name)
         policies = null_words(predicate)
-        whole = Whole(guarded, predicate.kinds, policies, _is_distinct(predicate), predicate.key)
+        distinct = _is_distinct(predicate)
+        whole = Whole(guarded, predicate.kinds, policies, distinct, predicate.key, ranges)
         started, clock = now(), time.perf_counter()
         try:
             stream = connection.stream(whole, ReadBounds(bounds.seconds, most_rows))
-        except SourceFailureError:
+        except (SourceFailureError, QueryMistakeError):
             return None
         if stream is None:
             return None
         apart = RowReader(predicate, name).apart(stream.holes)
         if apart.repeated:
             return None
-        evidence = Evidence(
-            tier=DATABASE,
-            origin=Origin.DATABASE,
-            source=name,
-            executed_at=started,
-            query=stream.query,
-            row_count=stream.rows,
-            snapshot=connection.snapshot,
-        )
         seconds = time.perf_counter() - clock
-        self._observe(QueryRun(name, stream.query, 0, stream.rows, seconds))
+        self._observe(QueryRun(name, stream.query, len(stream.parameters), stream.rows, seconds))
         return Readable(
             predicate,
             stream.rows,
-            evidence,
+            _streamed(stream, name, started, connection.snapshot),
             stream.open,
-            _is_distinct(predicate),
+            distinct,
             tuple(apart.openings),
             tuple(apart.rows),
             stream.changed,
+            stream.told,
         )
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
@@ -536,6 +534,20 @@ class DatabaseTier:
         message = f"the query of `{predicate.name}`: {problem.reason}"
         hint = problem.help or _meant(problem.reason, connection)
         return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
+
+
+def _streamed(stream: Stream, name: str, started: str, snapshot: str | None) -> Evidence:
+    """Give the evidence of rows that nobody has looked at one by one."""
+    return Evidence(
+        tier=DATABASE,
+        origin=Origin.DATABASE,
+        source=name,
+        executed_at=started,
+        query=stream.query,
+        parameters=tuple(map(str, stream.parameters)),
+        row_count=stream.rows,
+        snapshot=snapshot,
+    )
 
 
 def told_of(

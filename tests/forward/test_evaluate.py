@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,12 @@ from constat.evaluation import (
     Evidence,
     Origin,
     Portion,
+    Range,
     StageFinished,
 )
 from constat.forward import Files, Frame, Options, Outside, Rows, evaluate
 from constat.forward import results as stored
+from constat.forward.division import EVERYTHING, Wish, wishes
 from constat.plan.forward import Strategy
 from constat.syntax import parse_goal
 from tests.forward.running import RESOURCES
@@ -314,3 +317,53 @@ def test_calls_outside_are_bounded() -> None:
     with evaluate(analysed, [atom], inputs, Options(RESOURCES, calls=1)) as results:
         assert not results.is_closed(0)
         assert "calls" in results.outcome(0).stopped
+
+
+# What comparisons with constants say in all uses of a relation narrows what is asked of it.
+
+RANGES = """
+.decl sold(k: number, a: number)
+.input sold
+.decl found(k: number)
+.decl other(k: number)
+.decl total(t: number)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ("found(?k) :- sold(?k, ?a), ?a > 5, 7 >= ?k.", {Range(1, ">", 5), Range(0, "<=", 7)}),
+        ("found(?k) :- sold(?k, ?a), ?a > 5.\nfound(?k) :- sold(?k, ?a), ?a > 6.", set()),
+        (
+            "found(?k) :- sold(?k, ?a), ?a > 5.\nfound(?k) :- sold(?k, ?a), ?a > 5, ?k < 3.",
+            {Range(1, ">", 5)},
+        ),
+        ("found(?k) :- sold(?k, ?a), ?a != 5.", set()),
+        ("found(?k) :- sold(?k, ?a), ?a > ?k.", set()),
+        ("found(?k) :- other(?k), !sold(?k, 1), ?k > 2.", {Range(0, ">", 2)}),
+        ("found(?t) :- ?t = count : { sold(_k, ?a), ?a > 5 }.", {Range(1, ">", 5)}),
+        ("found(?k) :- other(?k), ?k > ?t, ?t = sum ?a : { sold(?k, ?a) }.", set()),
+        ("found(?k) :- other(?k), ?k > 3, ?k > ?t, ?t = sum ?a : { sold(?k, ?a) }.",
+         {Range(0, ">", 3)}),
+        # The sum is compared, and no row of it.
+        ("found(?t) :- ?t = sum ?a : { sold(_k, ?a) }, ?t > 5.", set()),
+    ],
+)  # fmt: skip
+def test_ranges_are_those_that_all_uses_share(rules: str, expected: set[Range]) -> None:
+    analysed = program(f"{RANGES}{rules}\nother(1).")
+    atom = parse_goal("found(?x)", analysed.program)
+    wish = wishes(analysed, {"found"}, [atom])["sold"]
+    assert set(wish.ranges) == expected
+
+
+def test_a_wish_covers_what_asks_for_less() -> None:
+    narrow = Wish(ranges=(Range(1, ">", 5), Range(0, "<", 3)))
+    wide = Wish(ranges=(Range(1, ">", 5),))
+    keys = Wish((0,), ((1,), (2,)), wide.ranges)
+    assert EVERYTHING.covers(narrow)
+    assert wide.covers(narrow)
+    assert not narrow.covers(wide)
+    assert wide.covers(keys)
+    assert not keys.covers(wide)
+    assert keys.covers(replace(keys, keys=((2,),)))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from operator import eq, ge, gt, le, lt
+from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from constat.evaluation import Demand
+from constat.catalog import server_reading
+from constat.evaluation import Demand, Range
+from constat.logic import OPEN, NullCell
 from tests.servers import keeper
 from tests.servers.building import served
 from tests.tiers.building import declare, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from constat.evaluation import Answer
@@ -133,3 +137,111 @@ def demand(data: st.DataObject, predicate: Predicate) -> Demand:
     wanted = st.tuples(*(KEYS[column] for column in columns))
     keys: list[Row] = data.draw(st.lists(wanted, min_size=1, max_size=4, unique=True))
     return Demand(predicate, columns, tuple(keys))
+
+
+# Columns of PostgreSQL that come by COPY: types, the kinds that they may be declared as, and cells.
+
+EXACT: Final = ("0", "-0.5", "10.50", "1e-13", "'NaN'", "1e30", "12345678901234567", "5.00", "0.1")
+TIMES: Final = ("'2020-02-29'", "'infinity'", "'0044-03-15 BC'", "'9999-12-31'", "'10000-01-01'")
+COPIED: Final = (
+    ("smallint", ("number", "unsigned", "float", "Bool"), ("0", "1", "-7", "32767")),
+    ("integer", ("number", "unsigned", "float", "symbol"), ("0", "1", "-2147483648")),
+    ("bigint", ("number", "unsigned", "float"), (str(2**63 - 1), str(-(2**63)), "7", "0")),
+    ("real", ("float", "Decimal"), ("0.1", "'NaN'", "-0.0", "1e30")),
+    ("double precision", ("float", "Decimal"), ("0.1", "'NaN'", "'-Infinity'", "-0.0", "5e-324")),
+    ("numeric", ("Decimal", "number", "unsigned", "float"), EXACT),
+    ("numeric(10, 2)", ("Decimal", "number", "float"), ("0", "-0.5", "10.50", "'NaN'", "5.00")),
+    ("boolean", ("Bool", "symbol"), ("true", "false")),
+    ("text", ("symbol", "number", "Date", "float"), ("'é💥'", "''", "'12'", "'2020-02-29'")),
+    ("char(5)", ("symbol",), ("'ab'", "''", "'é'")),
+    ("date", ("Date", "symbol"), TIMES),
+    ("timestamp", ("Timestamp", "Date"), ("'2020-02-29 10:30:00.125'", *TIMES)),
+    ("timestamptz", ("Timestamp",), ("'2020-02-29 10:30:00+05:30'", "'infinity'")),
+    ("uuid", ("symbol",), ("'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'",)),
+    ("bytea", ("symbol",), ("'x'",)),
+)
+
+
+@settings(
+    max_examples=settings().max_examples // 2,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_columns_by_copy_hold_what_their_cells_do(
+    ways: dict[str, ServedDatabase],
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+) -> None:
+    if "postgresql" not in ways:
+        pytest.skip("no PostgreSQL can be started here")
+    chosen = data.draw(st.lists(st.sampled_from(COPIED), min_size=1, max_size=3))
+    kinds = [data.draw(st.sampled_from(one[1])) for one in chosen]
+    cells = [st.one_of(st.just("NULL"), st.sampled_from(one[2])) for one in chosen]
+    rows = data.draw(st.lists(st.tuples(*cells), min_size=1, max_size=5))
+    policy = data.draw(st.sampled_from(["error", "skip", "none", "unknown"]))
+    columns = ", ".join(f"x{n} {one[0]}" for n, one in enumerate(chosen))
+    ways["postgresql"].run(
+        "DROP TABLE IF EXISTS copied",
+        f"CREATE TABLE copied ({columns})",
+        *(["CREATE UNIQUE INDEX ON copied (x0)"] if data.draw(st.booleans()) else []),
+        *(f"INSERT INTO copied VALUES ({', '.join(row)}) ON CONFLICT DO NOTHING" for row in rows),
+    )
+    signature = ", ".join(f"x{n}: {kind}" for n, kind in enumerate(kinds))
+    listed = ", ".join(f"x{n}" for n in range(len(chosen)))
+    key: dict[str, Any] = {"key": "x0"} if data.draw(st.booleans()) else {}
+    predicate = declare(
+        f"p({signature})", f"SELECT {listed} FROM copied", parameters={"null": policy}, **key
+    )
+    found = served(tmp_path_factory.mktemp("shop"), ways["postgresql"].uri, predicate)
+    external: Any = found.tiers.externals["p"]
+    answer = external.answer(Demand(predicate, (), ((),)))
+    told = {row for portion in answer.portions for row in portion.rows}
+    ranges = [data.draw(st.sampled_from(one)) for one in _ranges(told)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server_reading, "FEW", -1)
+        demand = Demand(predicate, (), ((),), ranges=tuple(one for one in ranges if one))
+        readable = external.as_relation(demand, 1_000)
+    event("in columns" if readable else "cell by cell")
+    if readable is not None:
+        with duckdb.connect() as database:
+            whole = database.from_arrow(readable.stream()).fetchall()
+        read = {*whole, *readable.nulls}
+        open_rows = {one.row for one in answer.openings}
+        assert read <= told
+        assert {row for row in told if _is_inside(row, demand.ranges)} <= read
+        assert {one.row for one in readable.openings} <= open_rows
+        assert {row for row in open_rows if _is_inside(row, demand.ranges)} <= {
+            one.row for one in readable.openings
+        }
+        assert len(whole) == readable.rows
+    found.tiers.close()
+
+
+COMPARED: Final = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+def _ranges(told: Iterable[Row]) -> list[list[Range | None]]:
+    """Give for each column ranges about values that are there, and none."""
+    columns = zip(*told, strict=True)
+    return [
+        [
+            None,
+            *(
+                Range(place, operator, cell)
+                for cell in sorted(
+                    {one for one in cells if not isinstance(one, NullCell)}, key=repr
+                )
+                for operator in COMPARED
+            ),
+        ]
+        for place, cells in enumerate(columns)
+    ]
+
+
+def _is_inside(row: Sequence[Any], ranges: Iterable[Range]) -> bool:
+    """Tell whether a row is within ranges, or may be: a cell that is no value may be anything."""
+    cells = ((row[one.column], one) for one in ranges)
+    return all(
+        cell is OPEN or isinstance(cell, NullCell) or COMPARED[one.operator](cell, one.value)
+        for cell, one in cells
+    )

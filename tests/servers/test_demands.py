@@ -71,7 +71,8 @@ def test_many_keys_take_a_handful_of_queries(source: ServedDatabase, tmp_path: P
     answer = found.ask("t", (0,), *keys)
     assert rows(answer) == {(f"C{number}", number) for number in range(1, 10_001)}
     assert answer.answered == set(keys)
-    assert len(found.queries) == 2
+    # PostgreSQL takes an array, others a placeholder for each of 5,000 keys.
+    assert len(found.queries) == (1 if source.server.kind == "postgresql" else 2)
     pairs: list[Any] = [(f"C{number}", number) for number in range(500, 2_000)]
     found.tiers.release()
     assert rows(found.ask("t", (0, 1), *pairs)) == set(pairs)

@@ -7,12 +7,12 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from constat.catalog import Question, ReadBounds, SourceFailureError
-from constat.logic import OPEN
+from constat.catalog import Question, ReadBounds, SourceFailureError, Whole, guard, server_reading
+from constat.logic import OPEN, Kind
 from tests.servers.building import opened, read, served
 from tests.tiers.building import declare, open_rows, reasons, rows
 
@@ -32,6 +32,8 @@ def source(request: pytest.FixtureRequest) -> Iterator[ServedDatabase]:
         yield database
 
 
+# No figure: whoever does not stop at all is told apart from a busy machine.
+_SECONDS_TO_STOP: Final = 60
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
 # Pairs of numbers without end in sight, none of which is given.
 ENDLESS = "SELECT a.i FROM t a, t b, t c WHERE a.i + b.i + c.i < 0"
@@ -299,3 +301,30 @@ def test_a_server_that_never_says_hello_is_not_waited_for() -> None:
                 connect(Database("sales", "sql", address), 1)
             assert caught.value.code == "C0553"
             assert "canary" not in str(caught.value)
+
+
+def test_reading_by_columns_without_end_is_stopped(
+    source: ServedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_reading, "FEW", -1)
+    numbers(source, 3_000)
+    connection: Any = opened(source)
+    connection.begin()
+    endless, plain = (guard(text, connection.dialect) for text in (ENDLESS, "SELECT i FROM t"))
+    for one in (endless, plain):
+        connection.columns(one.text)
+    number = (Kind.NUMBER,)
+    begun = time.monotonic()
+    with pytest.raises(SourceFailureError) as stopped:
+        connection.stream(Whole(endless, number, ("error",), False, ()), ReadBounds(0.5, 100))
+    assert stopped.value.code == "C0521"
+    assert time.monotonic() - begun < _SECONDS_TO_STOP
+    if source.server.kind == "postgresql":
+        # MariaDB's rows that are still on their way are not waited for: the connection ends.
+        told = connection.stream(Whole(plain, number, ("error",), False, ()), ReadBounds(10, 9_999))
+        assert told.rows == 3_000
+        other = Whole(plain, number, ("none",), False, ())
+        with pytest.raises(SourceFailureError) as many:
+            connection.stream(other, ReadBounds(10, 100))
+        assert many.value.code == "C0522"
+    connection.close()

@@ -1,0 +1,194 @@
+"""What goals over a server's tables cost beside the same question in SQL by hand, same driver.
+
+A million orders, or as many as are named, of 10,007 customers lie in PostgreSQL or MariaDB on this
+machine. Each figure is of a process of its own that is warm: the first time is not counted. Run
+`python -m tests.bench.bench_servers postgresql ROWS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+from constat import Session
+from tests.servers.leasing import leased
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.servers.leasing import ServedDatabase
+
+CUSTOMERS: Final = 10_007
+ROUNDS: Final = 5
+CONFIGURATION = """
+project: shop
+rules: [rules.dl]
+databases: {shop: {uri: "%s"}}
+limits: {seconds: 600, query_seconds: 600, query_rows: 20000000, rows: 100000000}
+"""
+RULES = """
+.pragma "constat" "0.1"
+.decl orders(id: number, customer: number, amount: float, state: symbol)
+.input orders(source="shop", query="SELECT id, customer, amount, state FROM orders")
+.decl customers(id: number, region: symbol)
+.input customers(source="shop", query="SELECT id, region FROM customers")
+.decl big(id: number, amount: float)
+@[id = "BIG"]
+big(?i, ?a) :- orders(?i, _, ?a, _), ?a > 99.5.
+.decl open_of(id: number, amount: float)
+@[id = "OPEN_OF"]
+open_of(?i, ?a) :- orders(?i, 4711, ?a, "open").
+.decl spent(customer: number, total: float)
+@[id = "SPENT"]
+spent(?c, ?t) :- customers(?c, _), ?t = sum ?a : { orders(_, ?c, ?a, _) }.
+.decl northern(id: number)
+@[id = "NORTHERN"]
+northern(?i) :- customers(?c, "north"), orders(?i, ?c, ?a, _), ?a > 99.
+"""
+ORDERS: Final = """
+    CREATE TABLE orders (id bigint PRIMARY KEY, customer bigint NOT NULL,
+        amount double precision NOT NULL, state varchar(10) NOT NULL)
+"""
+TABLES: Final = (
+    ORDERS,
+    "CREATE TABLE customers (id bigint PRIMARY KEY, region varchar(10) NOT NULL)",
+)
+SUMS: Final = """
+    SELECT c.id, sum(o.amount) FROM customers c JOIN orders o ON o.customer = c.id GROUP BY c.id
+"""
+JOINED: Final = """
+    SELECT o.id FROM customers c JOIN orders o ON o.customer = c.id
+    WHERE c.region = 'north' AND o.amount > 99
+"""
+GOALS: Final = {
+    "a filter": ("big(?i, ?a)", "SELECT id, amount FROM orders WHERE amount > 99.5"),
+    "a sum per customer": ("spent(?c, ?t)", SUMS),
+    "constants": (
+        "open_of(?i, ?a)",
+        "SELECT id, amount FROM orders WHERE customer = 4711 AND state = 'open'",
+    ),
+    "a join and a filter": ("northern(?i)", JOINED),
+    "a point": ("orders(4711, ?c, ?a, ?s)", "SELECT * FROM orders WHERE id = 4711"),
+}
+
+
+def fill(database: ServedDatabase, rows: int) -> None:
+    """Write the tables, the same ones each time."""
+    number = "generate_series(1, {}) AS i"
+    state = "CASE WHEN mod(i, 3) = 0 THEN 'open' ELSE 'paid' END"
+    if database.server.kind == "mariadb":
+        number = "(SELECT seq AS i FROM seq_1_to_{}) AS numbers"
+    big = "CAST(i AS bigint)" if database.server.kind == "postgresql" else "i"
+    database.run(
+        *TABLES,
+        f"INSERT INTO orders SELECT i, mod({big} * 7919, {CUSTOMERS}) + 1,"
+        f" mod({big} * 104729, 10000) / 100.0, {state} FROM {number.format(rows)}",
+        "INSERT INTO customers SELECT i, CASE WHEN mod(i, 9) = 0 THEN 'north' ELSE 'south' END"
+        f" FROM {number.format(CUSTOMERS)}",
+        "CREATE INDEX by_customer ON orders (customer)",
+        "ANALYZE orders" if database.server.kind == "postgresql" else "ANALYZE TABLE orders",
+    )
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def timed(run: Callable[[], object]) -> dict[str, float]:
+    """Give the least seconds of several rounds, by the clock and of this process's own work."""
+    run()
+    clocks, processors = [], []
+    for _ in range(ROUNDS):
+        clock, processor = time.perf_counter(), time.process_time()
+        run()
+        clocks.append(time.perf_counter() - clock)
+        processors.append(time.process_time() - processor)
+    return {"clock": min(clocks), "processor": min(processors)}
+
+
+def measure(goal: str, folder: Path, check: str) -> None:
+    """Print what a goal costs in this process, as JSON."""
+    with Session(folder) as session:
+        rows = len(session.query(goal, check=check).rows)
+        found = timed(lambda: session.query(goal, check=check))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    _say(json.dumps({**found, "rows": rows, "memory": most}))
+
+
+def by_hand(link: Any, query: str) -> tuple[int, dict[str, float]]:  # noqa: ANN401  two drivers
+    """Give how many rows a query has, and what reading all of them costs."""
+
+    def read() -> int:
+        cursor = link.cursor()
+        cursor.execute(query)
+        return len(cursor.fetchall())
+
+    return read(), timed(read)
+
+
+def main() -> int:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=("postgresql", "mariadb"))
+    parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--only", choices=GOALS, action="append")
+    parser.add_argument("--check", default="off")
+    parser.add_argument("--in", dest="folder", type=Path)
+    parser.add_argument("--goal")
+    given = parser.parse_args()
+    if given.goal:
+        measure(given.goal, given.folder, given.check)
+        return 0
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        with leased(given.kind, folder / "server") as server, server.fresh() as database:
+            fill(database, given.rows)
+            (folder / "constat.yaml").write_text(CONFIGURATION % database.uri, encoding="utf-8")
+            (folder / "rules.dl").write_text(RULES, encoding="utf-8")
+            _say(f"{given.kind}, {given.rows:,} orders, check {given.check}")
+            for name, (goal, query) in GOALS.items():
+                if not given.only or name in given.only:
+                    _compare(given, name, goal, query, folder, database)
+    return 0
+
+
+def _compare(
+    given: argparse.Namespace,
+    name: str,
+    goal: str,
+    query: str,
+    folder: Path,
+    database: ServedDatabase,
+) -> None:
+    link = database.server.link(database.name)
+    rows, hand = by_hand(link, query)
+    link.close()
+    command = ["-m", "tests.bench.bench_servers", given.kind, "--goal", goal]
+    ended = subprocess.run(
+        [sys.executable, *command, "--in", str(folder), "--check", given.check],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if ended.returncode:
+        _say(f"{name}: {ended.stderr.strip().splitlines()[-1]}")
+        return
+    told = json.loads(ended.stdout)
+    wrong = "" if told["rows"] == rows else f" BUT {told['rows']:,} ROWS"
+    _say(
+        f"{name}: {rows:,} rows{wrong}; by hand {hand['clock']:.4f} s,"
+        f" Constat {told['clock']:.4f} s ({told['clock'] / hand['clock']:.1f}x),"
+        f" of it here {told['processor']:.4f} s of the processor; {told['memory']:.0f} MiB"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
