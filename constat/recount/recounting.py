@@ -106,7 +106,7 @@ class Bounds:
     seconds: float = 60.0
     memory: int = 0
     threads: int = 0
-    few: int = 10_000
+    few: int = 1_000
 
 
 _DEFAULT: Final = Bounds()

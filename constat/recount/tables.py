@@ -62,7 +62,7 @@ class Tables:
         memory: int = 0,
         threads: int = 0,
         folder: Path | None = None,
-        few: int = 10_000,
+        few: int = 1_000,
     ) -> None:
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
