@@ -10,7 +10,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
 EXAMPLES := examples/vip/data/shop.sqlite examples/ownership/data/register.sqlite \
 	examples/access/data/directory.sqlite examples/grants/data/office.sqlite \
-	examples/privacy/data/privacy.sqlite
+	examples/privacy/data/privacy.sqlite examples/laundering/data/bank.sqlite \
+	examples/parts/data/parts.sqlite
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TREE := constat tests $(wildcard examples) $(wildcard rules)
 

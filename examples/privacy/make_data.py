@@ -263,8 +263,9 @@ def build(path: Path, persons: int = PERSONS) -> None:
         with closing(sqlite3.connect(growing)) as connection, connection:
             connection.executescript(SCHEMA)
             for name, rows in tables.items():
-                marks = ", ".join("?" * len(rows[0])) if rows else "?"
-                connection.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+                for row in rows:
+                    marks = ", ".join("?" * len(row))
+                    connection.execute(f"INSERT INTO {name} VALUES ({marks})", row)
         growing.replace(path)
     finally:
         growing.unlink(missing_ok=True)

@@ -38,6 +38,24 @@ WORLDS: Final = {
         {"persons": 40_000},
         ("lawful(?record)", "deletion_due(?record)", "must_erase(?request, ?record)"),
     ),
+    "laundering": World(
+        "anti-money-laundering",
+        {"customers_made": 10_000},
+        (
+            "structuring(?customer, ?first, ?number, ?total)",
+            "circular(?customer, ?first, ?last)",
+            "open_alert(?customer, ?reason)",
+        ),
+    ),
+    "parts": World(
+        "supply-chain",
+        {"products": 5_000},
+        (
+            "originating(?item)",
+            "to_be_told(?customer, ?lot, ?hazard)",
+            "diligence_missing(?item, ?supplier, ?risk)",
+        ),
+    ),
 }
 
 

@@ -61,7 +61,10 @@ def dump(database: Path) -> list[str]:
 def readme_goals(name: str) -> list[str]:
     """Give the goals that an example's README asks."""
     text = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
-    return re.findall(rf'^ +constat prove "(.*)" --project examples/{name}$', text, re.MULTILINE)
+    found = re.findall(
+        rf"""^ +constat prove (["'])(.*)\1 --project examples/{name}$""", text, re.MULTILINE
+    )
+    return [goal for _, goal in found]
 
 
 def prove_and_read_again(project: Path, goal: str, verdict: Verdict) -> None:
