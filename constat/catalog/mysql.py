@@ -27,7 +27,6 @@ from constat.catalog.connection import (
 )
 from constat.catalog.keyed import Comparand
 from constat.catalog.server_reading import (
-    Compared,
     Family,
     ServerConnection,
     Trouble,
@@ -35,7 +34,6 @@ from constat.catalog.server_reading import (
     typed_question,
     typed_whole,
 )
-from constat.logic import Kind
 from constat.store.clock import now
 
 if TYPE_CHECKING:
@@ -58,21 +56,6 @@ _TEXT: Final = frozenset({
 })  # fmt: skip
 # The character set of bytes.
 _BINARY: Final = 63
-_SMALL: Final = (FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG)
-_MOST_PLACES: Final = 12
-_NO_DAY: Final = "{0} < '0001-01-01' OR month({0}) = 0 OR day({0}) = 0"
-# Letters are ordered by a collation, and found by an equality that includes ours.
-_COMPARED: Final = MappingProxyType({
-    **{(kind, one): Compared() for kind in (Kind.NUMBER, Kind.FLOAT) for one in _SMALL},
-    (Kind.NUMBER, FIELD_TYPE.LONGLONG): Compared(besides="{0} > 9223372036854775807"),
-    **{(Kind.FLOAT, one): Compared() for one in (FIELD_TYPE.FLOAT, FIELD_TYPE.DOUBLE)},
-    (Kind.DECIMAL, FIELD_TYPE.NEWDECIMAL): Compared(
-        "CAST(? AS DECIMAL(65,30))", "abs({0}) >= 1e26"
-    ),
-    (Kind.DATE, FIELD_TYPE.DATE): Compared(besides=_NO_DAY),
-    **{(Kind.SYMBOL, one): Compared(ordered=False)
-       for one in (FIELD_TYPE.VARCHAR, FIELD_TYPE.VAR_STRING, FIELD_TYPE.STRING)},
-})  # fmt: skip
 
 
 def families(columns: Iterable[tuple[int, int]]) -> tuple[Family, ...]:
@@ -225,10 +208,6 @@ _TABLES: Final = """
     WHERE t.table_schema = DATABASE() AND t.table_type <> 'SEQUENCE'
     ORDER BY t.table_name, c.ordinal_position
 """
-_UNIQUE: Final = """
-    SELECT index_name, lower(coalesce(column_name, '')) FROM information_schema.statistics
-    WHERE table_schema = DATABASE() AND lower(table_name) = %s AND non_unique = 0
-"""
 _ENGINES: Final = """
     SELECT count(*) FROM information_schema.tables
     WHERE table_schema = DATABASE() AND engine <> 'InnoDB'
@@ -286,7 +265,6 @@ class MysqlConnection(ServerConnection[_Link]):
         self._in_force: tuple[float, int] | None = None
         self._narrow = False
         self._types: dict[str, tuple[bool, ...]] = {}
-        self._codes: dict[str, tuple[tuple[int, int], ...]] = {}
         self._held: _Names | None = None
         self._kept: frozenset[str] | None = None
         self._unclear: frozenset[str] = frozenset()
@@ -308,26 +286,6 @@ class MysqlConnection(ServerConnection[_Link]):
         """Ask for all rows."""
         outputs = self._outputs(guarded, arity)
         return typed_whole(guarded, arity, outputs=outputs)
-
-    def _unique(self, table: str) -> Sequence[frozenset[str]]:
-        if self._kept is None or table not in self._kept:
-            # Somebody could have made the index since the state that is read.
-            return ()
-        with self._unlimited() as cursor:
-            cursor.execute(_UNIQUE, (table,))
-            found: dict[str, set[str]] = {}
-            for index, column in cursor.fetchall():
-                found.setdefault(index, set()).add(str(column))
-        return [frozenset(columns) for columns in found.values()]
-
-    def _comparison(self, query: str, column: int, kind: Kind) -> Compared | None:
-        code, places = self._codes[query][column]
-        family = self._families[query][column]
-        if kind is Kind.SYMBOL and (self._narrow or family is not Family.TEXT):
-            return None
-        if kind is Kind.DECIMAL and places > _MOST_PLACES:
-            return None
-        return _COMPARED.get((kind, code))
 
     def _outputs(self, guarded: Guarded, arity: int) -> Sequence[str]:
         """Have the server widen floats of 32 bits, which it would spell with six digits."""
@@ -563,7 +521,6 @@ class MysqlConnection(ServerConnection[_Link]):
             fields = cursor._result.fields  # type: ignore[attr-defined]  # noqa: SLF001  the description lacks the charset
         told = [(field.type_code, field.charsetnr) for field in fields]
         self._types[query] = tuple(is_single(code) for code, _ in told)
-        self._codes[query] = tuple((field.type_code, field.scale) for field in fields)
         return tuple(field.name for field in fields), families(told)
 
     def _interrupt(self) -> None:
