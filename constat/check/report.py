@@ -150,7 +150,8 @@ class Report:
         told = [note for note in self.notes if note.startswith(_CONFLICT)]
         more = f", and {len(told) - 1} more" if len(told) > 1 else ""
         conflict = f" ({told[0]}{more})" if told else ""
-        lines = [f"{self.verdict}: {self.goal}{conflict}", f"confidence: {self.confidence}"]
+        verdict = _in_words(self.verdict or "")
+        lines = [f"{verdict}: {self.goal}{conflict}", f"confidence: {self.confidence}"]
         lines += _section("under the assumptions", self._under())
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
@@ -171,6 +172,10 @@ class Report:
         return tuple(
             line for one, found in pairs for line in (one, *(f"  so: {what}" for what in found))
         )
+
+
+def _in_words(verdict: str) -> str:
+    return verdict.replace("_UNDER", " UNDER assumptions")
 
 
 def _section(title: str, lines: tuple[str, ...]) -> list[str]:
@@ -313,7 +318,7 @@ def _proofs(certificate: Certificate) -> tuple[str, ...]:
         header = inner.header
         sure = show_confidence(header.confidence)
         lines.append(
-            f"{header.verdict} {show_goal(header.goal, inner.program)}, confidence {sure}, "
+            f"{_in_words(header.verdict)}: {show_goal(header.goal, inner.program)}, confidence {sure}, "
             f"{len(inner.nodes)} nodes: {inner.identity}, rules {header.program}"
         )
     return tuple(lines)

@@ -861,15 +861,16 @@ def _starting_refused(
     return ConstatError([Diagnostic("C0852", message, help=hint)])
 
 
-EXAMPLES: Final = ("access", "grants", "ownership", "vip")
+EXAMPLES: Final = ("access", "grants", "lending", "ownership", "vip")
 """The examples that `init` can begin a project with, by the names of their folders."""
 _LIBRARIES: Final = "../../rules/"
 _OWN_LIBRARIES: Final = "rules/"
-_KINDS_COPIED: Final = frozenset({".dl", ".yaml", ".py", ".md", ".json", ".jsonl"})
+_KINDS_COPIED: Final = frozenset({".dl", ".yaml", ".py", ".md", ".json", ".jsonl", ".csv"})
 FIRST_GOALS: Final = MappingProxyType(
     {
         "access": "permitted(chen, approve, payment)",
         "grants": "granted(anna, heating)",
+        "lending": "approved(A104)",
         "ownership": "ultimate_controller(Cedar, ?who)",
         "vip": "is_vip(C001)",
     }

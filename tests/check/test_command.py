@@ -42,7 +42,7 @@ def test_the_module_runs_without_third_party_packages(file: Path) -> None:
     # -S leaves site-packages out.
     outcome = run(["-S", "-m", "constat.check", str(file)], FOLDER.parent.parent)
     assert outcome.returncode == 3, outcome.stderr
-    assert outcome.stdout.startswith("PROVED_UNDER: gold(")
+    assert outcome.stdout.startswith("PROVED UNDER assumptions: gold(")
 
 
 @pytest.mark.parametrize("name", ["check", "a copy.v1", "json"])
@@ -51,7 +51,7 @@ def test_a_copied_folder_runs_alone(file: Path, tmp_path: Path, name: str) -> No
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__"))
     outcome = run(["-I", "-S", str(copy), str(file)], tmp_path)
     assert outcome.returncode == 3, outcome.stderr
-    assert outcome.stdout.startswith("PROVED_UNDER: gold(")
+    assert outcome.stdout.startswith("PROVED UNDER assumptions: gold(")
 
 
 def test_the_folder_runs_by_its_bare_name(file: Path, tmp_path: Path) -> None:
