@@ -318,8 +318,8 @@ def _proofs(certificate: Certificate) -> tuple[str, ...]:
         header = inner.header
         sure = show_confidence(header.confidence)
         lines.append(
-            f"{_in_words(header.verdict)}: {show_goal(header.goal, inner.program)}, confidence {sure}, "
-            f"{len(inner.nodes)} nodes: {inner.identity}, rules {header.program}"
+            f"{_in_words(header.verdict)}: {show_goal(header.goal, inner.program)}, "
+            f"confidence {sure}, {len(inner.nodes)} nodes: {inner.identity}, rules {header.program}"
         )
     return tuple(lines)
 

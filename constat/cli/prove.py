@@ -240,7 +240,7 @@ _POPULATION = (
     click.option(
         "--among",
         metavar="GOAL",
-        help="With --population: who else is listed, as disproved; has the same variables.",
+        help="With --population: who else is listed, as disproved; has the variables of GOAL.",
     ),
     click.option(
         "--sample",

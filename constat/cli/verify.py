@@ -166,6 +166,12 @@ def command(
         return _verify_folder(file, {**questions, **others}, (pin, project, form))
     _require_sense(questions, source=source)
     certificate = read_file(file, MAX_BYTES)
+    if certificate.lstrip()[:9].lower().startswith((b"<!doctype", b"<html", b"%pdf")):
+        raise click.UsageError(
+            f"{file} is a page or a paper about a certificate, and no certificate: its words are"
+            " not checked here. Verify the certificate it was written from; a page lets you save"
+            " it, and checks itself in a browser"
+        )
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
     # The checker alone starts faster than the engine and the ciphers, which only these need.

@@ -482,8 +482,13 @@ class NullCell:
         """Whether it stands for a value: one that is there, but that nobody knows."""
         return self.policy is NullPolicy.UNKNOWN
 
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it stands for a value that a view hides."""
+        return self.predicate.startswith(_COMMITMENT)
+
     def __str__(self) -> str:
-        if self.predicate.startswith(_COMMITMENT):
+        if self.is_hidden:
             return f"hidden({self.predicate[len(_COMMITMENT) :][:8]})"
         return "none" if self.policy is NullPolicy.NONE else "unknown"
 

@@ -58,11 +58,15 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Counterexamples:
-    """The first of them, and how many were met in all: at least so many with `at_least`."""
+    """The first of them, and how many were met in all: at least so many with `at_least`.
+
+    Rows that make a sum too large are `summed`: no one of them breaks anything.
+    """
 
     shown: tuple[Counterexample, ...] = ()
     count: int = 0
     at_least: bool = False
+    summed: bool = False
 
 
 def counterexamples(walker: Slice, code: RuleCode, place: int, binding: Binding) -> Counterexamples:
@@ -73,7 +77,7 @@ def counterexamples(walker: Slice, code: RuleCode, place: int, binding: Binding)
         shown = tuple(finder.shown(*one) for one in found[:MOST_SHOWN])
     except (TooLargeError, ValueError):
         return Counterexamples()
-    return Counterexamples(shown, len(found), finder.at_least)
+    return Counterexamples(shown, len(found), finder.at_least, finder.summed)
 
 
 class _Finder:
@@ -84,6 +88,7 @@ class _Finder:
         self.program = walker.program
         self.predicates = walker.program.program.predicates
         self.at_least = False
+        self.summed = False
 
     def against(self, code: RuleCode, place: int, binding: Binding) -> Iterator[Found]:
         """Yield each counterexample of a literal once."""
@@ -95,6 +100,7 @@ class _Finder:
             return
         aggregate = self.exceeding(code, literal, binding)
         if aggregate is not None:
+            self.summed = aggregate.function == "sum"
             yield from dict.fromkeys(self.counted(aggregate, binding))
 
     def rows(self, predicate: str, pattern: Pattern) -> Iterator[Found]:

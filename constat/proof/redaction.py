@@ -311,9 +311,20 @@ class View:
         return self._without_unused(found)
 
     def _assumption(self) -> Members:
-        names = sorted({self._column_name(one) for one in self.columns})
+        """Say exactly what is hidden: of each column how many of its values, and what else."""
+        hidden = set(self.commitments.made.values())
+        parts: list[str] = []
+        counted: set[Pair] = set()
+        for column in sorted(self.columns, key=self._column_name):
+            values = values_of(self.members, [column], lambda _, __: False)
+            some = values & hidden
+            counted |= some
+            if some:
+                parts.append(_how_many(len(some), len(values), self._column_name(column)))
+        rest = len(hidden - counted)
+        more = f", and {rest} more that would tell them" if rest else ""
         text = (
-            f"hidden: the values of {', '.join(names)} are as whoever holds the whole certificate "
+            f"hidden: {', '.join(parts)}{more}. They are as whoever holds the whole certificate "
             "says, and so is what is told about them"
         )
         return {"kind": "fact", "text": text, "confidence": "1", "attestations": []}
@@ -687,6 +698,12 @@ def _renumbered_node(node: Members, cells: Callable[[list[Any]], list[Any]]) -> 
             for one in node["premises"]
         ]
     return found
+
+
+def _how_many(hidden: int, values: int, column: str) -> str:
+    if hidden == values:
+        return f"the value of {column}" if values == 1 else f"all {values} values of {column}"
+    return f"{hidden} of the {values} values of {column}"
 
 
 def _has_letter(text: str) -> bool:

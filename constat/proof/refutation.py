@@ -195,6 +195,7 @@ class RuleAttempt:
     counterexamples: tuple[Counterexample, ...] = ()
     counted: int = 0
     at_least: bool = False
+    summed: bool = False
     unproved: int = 0
 
 
@@ -489,6 +490,7 @@ class _Looking:
             counterexamples=against.shown,
             counted=against.count,
             at_least=against.at_least,
+            summed=against.summed,
             unproved=unproved,
         )
 

@@ -142,6 +142,11 @@ class Against(Protocol):
         """Whether there may be more: the engine stopped when one was enough."""
         ...
 
+    @property
+    def summed(self) -> bool:
+        """Whether together they make a sum too large."""
+        ...
+
 
 class _Writer:
     """Collects lines; a step that is met again is only named."""
@@ -355,7 +360,8 @@ def counterexample_lines(attempt: Against, level: int, moment: str) -> list[str]
     if not attempt.counted:
         return []
     least = "at least " if attempt.at_least else ""
-    lines = [(level, f"counterexamples: {least}{attempt.counted:,}")]
+    what = "summed rows" if attempt.summed else "counterexamples"
+    lines = [(level, f"{what}: {least}{attempt.counted:,}")]
     told: tuple[SourceShown, ...] = ()
     for one in attempt.counterexamples:
         because = f", because {' and '.join(one.because)}" if one.because else ""

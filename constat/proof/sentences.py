@@ -310,7 +310,11 @@ def _said(template: str, predicate: Predicate, shown: Mapping[str, str]) -> str:
         head = _without(head, left_out, first=True)
         rest = _without(rest, left_out, first=False)
         template = f"{head}{colon}{rest}" if rest else head
-        shown = {**dict.fromkeys(left_out, "(not read)"), **shown}
+        if any(name.removeprefix("?") in left_out for name in _PLACEHOLDER.findall(template)):
+            # A sentence with a hole says nothing: the values that are read are listed instead.
+            told = predicate.attributes.items()
+            plain = {name: one for name, one in told if not name.startswith("says")}
+            return describe_row(replace(predicate, attributes=plain), shown)
     return fill(template, shown)
 
 

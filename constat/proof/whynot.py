@@ -153,6 +153,7 @@ class Attempt:
     counterexamples: tuple[Counterexample, ...] = ()
     counted: int = 0
     at_least: bool = False
+    summed: bool = False
 
 
 def attempts_at(decision: Decision) -> tuple[Attempt, ...]:
@@ -213,6 +214,7 @@ def _attempt(walker: Slice, halt: Halt) -> Attempt:
         counterexamples=against.shown,
         counted=against.count,
         at_least=against.at_least,
+        summed=against.summed,
     )
 
 

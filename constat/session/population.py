@@ -201,9 +201,10 @@ def _others(proving: Proving, answers: Answers, among: str) -> list[_Listed]:
         raise _unwritten("nobody knows all those among whom they are")
     names = [one.name for one in answers.columns]
     places = {one.name: place for place, one in enumerate(of_whom.columns)}
-    if set(names) != places.keys():
-        listed = ", ".join(f"?{name}" for name in names)
-        raise _unwritten(f"those among whom they are have other variables than {listed}")
+    # What else the goal names, as other columns of a wide table, tells nobody apart here.
+    if not places.keys() >= set(names):
+        listed = ", ".join(f"?{name}" for name in names if name not in places)
+        raise _unwritten(f"`--among` says nothing of {listed}: write it where the members stand")
     everybody = {tuple(row[places[name]] for name in names) for row in of_whom.sure}
     members = set(answers.sure)
     if members - everybody:

@@ -13,6 +13,7 @@ from constat.evaluation import Verdict
 from constat.proof.export.account import account_of
 from constat.proof.formats import format_named, write_format
 from constat.session import Session
+from constat.session.redacting import Hiding, make_view
 from tests.cli.running import run
 from tests.examples.projects import ROOT, readme_goals
 
@@ -128,3 +129,39 @@ def test_whoever_is_concerned_sees_the_reasons_and_not_what_is_confidential(
     assert "471" not in done.out
     assert "520" not in done.out
     assert "R01" in done.out
+
+
+@pytest.mark.parametrize("form", ["letter", "html", "markdown"])
+def test_a_view_says_of_which_reasons_it_does_not_tell(
+    certificates: dict[str, bytes], form: str
+) -> None:
+    view = make_view(certificates["A104"], Hiding(view="subject"), b"s" * 32)
+    told = account_of(view)
+    assert tuple(one.code for one in told.reasons) == ("R01", "R02", "R04", "R05")
+    assert tuple(one.code for one in told.veiled) == ("R03",)
+    text = write_format(format_named(form), view).decode()
+    assert "Whether insufficient score (R03) is a reason, too, this copy does not tell" in text
+    whole = write_format(format_named(form), certificates["A104"]).decode()
+    assert "this copy does not tell" not in whole
+
+
+def test_a_view_names_what_it_hides_and_nothing_else(certificates: dict[str, bytes]) -> None:
+    view = json.loads(make_view(certificates["A104"], Hiding(view="subject"), b"s" * 32))
+    text = view["assumptions"][view["redaction"]["assumption"]]["text"]
+    # The income is that of the subject, who may read it.
+    assert text.startswith("hidden: the value of applicant.score, the value of least_score.score. ")
+
+
+def test_the_first_screen_puts_the_words_of_a_rule_beside_what_it_requires(
+    certificates: dict[str, bytes],
+) -> None:
+    pages = {
+        name: write_format(format_named("html"), certificates[name]).decode().partition("<nav")[0]
+        for name in ("A101", "A104")
+    }
+    for page in pages.values():
+        assert "the score [score] is at least [low]" in page
+        assert "<code>score is at least low</code>" in page
+        assert "<code>no delinquent(p)</code>" in page
+    assert "This proof falls if one of these turns round" in pages["A101"]
+    assert "Rule CRE1 fails on each of these 5: " in pages["A104"]

@@ -45,6 +45,8 @@ all_ready(?d) :- dept(?d), !unready(?d).
 few(?d) :- dept(?d), count : { member(?d, _m) } <= 1.
 .decl many(d: symbol)
 many(?d) :- dept(?d), count : { member(?d, _m) } > 100.
+.decl light(d: symbol)
+light(?d) :- dept(?d), sum 2 : { member(?d, _m) } <= 9.
 """
 
 
@@ -100,6 +102,13 @@ def test_the_first_counterexamples_are_named_with_their_source_and_all_are_count
     told = run("why-not", goal, "--project", project).out
     assert f"counterexamples: {count}" in told
     assert first in told
+
+
+def test_rows_of_a_sum_are_no_counterexamples(project: Path) -> None:
+    told = run("prove", "light(sales)", "--project", project).out
+    assert "summed rows: 8" in told
+    assert "counterexamples" not in told
+    assert "summed rows: 8" in run("why-not", "light(sales)", "--project", project).out
 
 
 def test_what_only_lacks_rows_has_no_counterexample(project: Path) -> None:

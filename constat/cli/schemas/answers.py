@@ -190,6 +190,7 @@ class Attempt(TypedDict):
     counterexamples: Annotated[list[Counterexample], 'The first rows that contradict an "every".']
     counted: Annotated[Count, "How many rows contradict it."]
     at_least: Annotated[bool, "Whether there may be more: the engine stopped when one was enough."]
+    summed: Annotated[bool, "Whether they make a sum too large together, and none by itself."]
     sentence: Annotated[str, "The reason in words."]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.logic import OPEN, Comparison, Kind, Open
 from constat.proof.decoding import decode_instance, decode_row
-from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of
+from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
 from constat.proof.export.document import Document, shortened
 from constat.proof.export.lookups import Lookups
 from constat.proof.export.steps import (
@@ -92,6 +92,8 @@ class Account:
     lookups: Lookups
     denial: tuple[Conclusion, ...] = ()
     reasons: tuple[Reason, ...] = ()
+    veiled: tuple[Reason, ...] = ()
+    """Reasons of which a view does not tell whether they are some."""
 
     def node(self, step: Step) -> Members | None:
         """Return the certificate's node of a step; ``None`` for what lies between nodes."""
@@ -174,6 +176,7 @@ def account_of(certificate: bytes) -> Account:
         lookups,
         denial,
         reasons_of(denial) if refused else (),
+        veiled_of(denial) if refused else (),
     )
 
 

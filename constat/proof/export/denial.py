@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis.attributes import NO_REASON, reason_codes
-from constat.logic import OPEN
+from constat.logic import OPEN, NullCell
 from constat.proof.decoding import decode_row
 from constat.proof.export.document import shortened
 from constat.proof.export.lookups import Attempting, orders_of
@@ -64,11 +64,17 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A rule of a conclusion: how far it gets, the conclusion below what stops it, its reasons."""
+    """A rule of a conclusion: how far it gets, the conclusion below what stops it, its reasons.
+
+    ``veiled`` are reasons of which a view does not tell whether they are some; ``lacks`` are the
+    sentences of all that fails.
+    """
 
     attempt: Attempt
     below: int | None
     reasons: tuple[Reason, ...]
+    veiled: tuple[Reason, ...] = ()
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,13 @@ class _Walk:
                 continue
             failing = list(one.failing())
             below = self.below(one, failing[0]) if failing else None
-            paths.append(Path(attempt, below, tuple(self.reasons(one, attempt, failing))))
+            reasons = tuple(self.reasons(one, attempt, failing))
+            veiled = tuple(self.reasons(one, attempt, list(one.veiled())))
+            lacks = (
+                (attempt if place == one.stop else one.told(place)).sentence for place in failing
+            )
+            said = tuple(dict.fromkeys(filter(None, lacks)))
+            paths.append(Path(attempt, below, reasons, veiled, said))
         return Conclusion(shortened(deny_fact(declared, row)), tuple(paths))
 
     def below(self, one: Attempting, place: int) -> int | None:
@@ -151,7 +163,7 @@ class _Walk:
             code = codes[first] if first < len(codes) else NO_REASON
             if code == NO_REASON:
                 continue
-            told = attempt if place == failing[0] else one.told(place)
+            told = attempt if place == one.stop else one.told(place)
             gap = _gap(one, place)
             yield Reason(
                 code,
@@ -171,7 +183,7 @@ def _gap(one: Attempting, place: int) -> Fraction:
         return FARTHEST
     left = code.left.evaluate(one.stop_binding)
     right = code.right.evaluate(one.stop_binding)
-    if is_hole(left) or is_hole(right):
+    if any(is_hole(side) or isinstance(side, NullCell) for side in (left, right)):
         return FARTHEST
     return distance(code.operator, left, right, code.left.kind).gap  # type: ignore[arg-type]  # no holes
 
@@ -192,6 +204,32 @@ def reasons_of(conclusions: tuple[Conclusion, ...]) -> tuple[Reason, ...]:
     for one in sorted(found, key=lambda one: one.gap):
         first.setdefault(one.code, one)
     return tuple(first.values())
+
+
+def veiled_of(conclusions: tuple[Conclusion, ...]) -> tuple[Reason, ...]:
+    """Return the reasons of which a view does not tell whether they are some, codes once."""
+    known = {one.code for one in reasons_of(conclusions)}
+    found = {
+        one.code: one
+        for conclusion in conclusions
+        for path in conclusion.paths
+        for one in path.veiled
+        if one.code not in known
+    }
+    return tuple(found.values())
+
+
+def of_veiled(found: tuple[Reason, ...]) -> str:
+    """Say that a copy hides whether something is a reason; empty where it hides nothing of it."""
+    if not found:
+        return ""
+    named = " or ".join(f"{one.says or one.rule} ({one.code})" for one in found)
+    many = "a reason, too" if len(found) == 1 else "reasons, too"
+    return (
+        f"Whether {named} {'is' if len(found) == 1 else 'are'} {many}, this copy does not tell: "
+        "it hides values that are compared there. The reasons above may so not be the principal "
+        "ones; the whole certificate tells them."
+    )
 
 
 def decisive(conclusions: tuple[Conclusion, ...]) -> tuple[str, ...]:

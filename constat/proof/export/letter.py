@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.proof.export.account import account_of, reading_certificate
-from constat.proof.export.denial import MOST_REASONS, decisive
+from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.markdown import escaped
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ def _because(account: Account) -> Iterator[str]:
             f"{number}. {escaped(reason)}"
             for number, reason in enumerate(reasons[:MOST_REASONS], start=1)
         )
+    if account.veiled:
+        yield escaped(of_veiled(account.veiled))
     rules = _rules(account)
     if rules:
         yield f"It follows from {rules}."

@@ -6,7 +6,17 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import OPEN, Comparison, Kind, Negative, NullCell, Open, Positive, format_value
+from constat.logic import (
+    OPEN,
+    Comparison,
+    Kind,
+    Negative,
+    NullCell,
+    Open,
+    Positive,
+    format_value,
+    literal_variables,
+)
 from constat.proof.decoding import NullText, decode_row, decode_value
 from constat.proof.groups import Group
 from constat.proof.instances import (
@@ -405,6 +415,20 @@ class Attempting:
                 seen.add(self._literal_of(place))
                 yield place
 
+    def veiled(self) -> Iterator[int]:
+        """Yield the places behind the one that stops the rule that compare a hidden value."""
+        seen = {self._literal_of(self.stop)} if self.stop is not None else set()
+        for place in self.behind:
+            number = self._literal_of(place)
+            literal = self.written[number].literal
+            if number in seen or not isinstance(literal, Comparison):
+                continue
+            seen.add(number)
+            names = literal_variables(literal)
+            cells = (self.stop_binding[self.code.names.index(one.name)] for one in names)
+            if any(isinstance(cell, NullCell) and cell.is_hidden for cell in cells):
+                yield place
+
     def told(self, place: int) -> Attempt:
         """Say of another place why it fails, as where the rule stopped."""
         return self.stopped(0, place, self.stop_binding)
@@ -564,6 +588,8 @@ def _sides(compared: tuple[str, Value, Value], kind: Kind) -> dict[str, str]:
     operator, left, right = compared
     actual, required = show_value(left, kind), show_value(right, kind)
     details = {"actual": actual, "required": f"{operator} {required}"}
+    if isinstance(left, NullCell) or isinstance(right, NullCell):
+        return details
     if kind is Kind.FLOAT:
         details["distance"] = show_value(abs(float(left) - float(right)), kind)
     elif kind.numeric:

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.account import account_of, reading_certificate
-from constat.proof.export.denial import MOST_REASONS
+from constat.proof.export.denial import MOST_REASONS, of_veiled
 from constat.proof.export.document import counted, isolated, origin_of, shortened, shortened_lines
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
@@ -114,6 +114,8 @@ def _undecided(account: Account) -> str:
         ]
         more = len(account.reasons) - MOST_REASONS
         lines += [f"\nand {counted(more, 'more reason')}"] if more > 0 else []
+    if account.veiled:
+        lines += ["", escaped(of_veiled(account.veiled))]
     if account.attempts:
         lines += (
             ["", "## How far each rule gets", ""] if lines else ["## How far each rule gets", ""]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.export.denial import MOST_REASONS, decisive
+from constat.logic import Comparison, Negative, Positive
+from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
@@ -23,10 +25,13 @@ from constat.proof.report.markup import (
     step_link,
     text,
 )
+from constat.proof.written import written_body
+from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from constat.logic import Literal, Predicate
     from constat.proof.export.account import Account
     from constat.proof.export.denial import Path
     from constat.proof.export.steps import Step
@@ -43,7 +48,30 @@ LABELS: Final = MappingProxyType(
         "UNRESOLVED": ("open", "?", "UNRESOLVED"),
     }
 )
-_WIDE: Final = frozenset({"What decides it", "Principal reasons", "What is missing"})
+_WIDE: Final = frozenset(
+    {
+        "Why",
+        "What decides it",
+        "Principal reasons",
+        "What is missing",
+        "What would change it",
+        "What the rule says",
+    }
+)
+_OPERATORS: Final = MappingProxyType(
+    {
+        "<": "less than",
+        "<=": "at most",
+        ">": "more than",
+        ">=": "at least",
+        "=": "",
+        "!=": "other than",
+    }
+)
+_VARIABLE: Final = re.compile(r"\?(\w+)")
+# `!p.some.a.of.b(x)` is our name for "no row of p with this a".
+_PROJECTED: Final = re.compile(r"^!(\w+)(?:\.[\w.]+)?\(")
+_PLACEHOLDER: Final = re.compile(r"\{\??(\w+)\}")
 _MOST_WEAK: Final = 5
 _MOST_CONFLICTS: Final = 8
 _MOST_LISTED: Final = 6
@@ -57,8 +85,11 @@ def opening(account: Account, *, paper: bool = False) -> str:
         f"<div{' class=wide' if name in _WIDE else ''}><dt>{name}</dt><dd>{said}</dd></div>"
         for name, said in (
             ("Principal reasons", _reasons(account)),
-            ("What decides it", "" if account.reasons else _decisive(account)),
+            ("What decides it", "" if account.reasons or account.veiled else _decisive(account)),
+            ("Why", _why(account)),
             ("What is missing", _lacking(account)),
+            ("What would change it", _changing(account)),
+            ("What the rule says", _in_its_words(account)),
             ("Confidence", _confidence(account)),
             ("Assumptions", _assumptions(account)),
             ("Conflicts", _conflicts(account)),
@@ -88,6 +119,84 @@ def _decisive(account: Account) -> str:
     return _short_list([f"{text(capital(one))}." for one in said], "rules")
 
 
+def _why(account: Account) -> str:
+    """Say of an answer by which words of a rule it holds, and on which comparisons."""
+    items = []
+    for root in account.roots[:_MOST_LISTED]:
+        step = account.steps[root]
+        if step.reasoning:
+            items.append(f"{text(capital(step.reasoning))}.")
+        items += [f"{text(capital(one.sentence))}." for one in account.tests(step)]
+    return _short_list(list(dict.fromkeys(items)), "sentences")
+
+
+def _changing(account: Account) -> str:
+    """Say what fails of each rule that could give the goal: all of it would have to be otherwise.
+
+    Of what holds, the comparisons by which it does.
+    """
+    verdict = account.document.header["verdict"]
+    if verdict.startswith("PROVED"):
+        tests = [one for root in account.roots[:1] for one in account.tests(account.steps[root])]
+        if not tests:
+            return ""
+        said = "; ".join(text(one.sentence) for one in tests[:_MOST_LISTED])
+        return f"This proof falls if one of these turns round: {said}."
+    if not verdict.startswith("DISPROVED") or not account.denial:
+        return ""
+    items = []
+    for path in account.denial[0].paths:
+        rule, lacks = f"Rule {text(path.attempt.rule)}", [text(one) for one in path.lacks]
+        if path.attempt.state == "failed" and lacks:
+            few = "fails on this" if len(lacks) == 1 else f"fails on each of these {len(lacks)}"
+            items.append(f"{rule} {few}: {'; '.join(lacks)}.")
+    told = _short_list(items, "rules")
+    hint = "<p>Whether a change is enough, <code>constat what-if</code> tells.</p>"
+    return f"{told}{hint}" if told else ""
+
+
+def _in_its_words(account: Account) -> str:
+    """Put the words of each rule that counts beside what it requires, to be compared."""
+    document = account.document
+    named = {path.attempt.rule for one in account.denial for path in one.paths}
+    places = list(
+        dict.fromkeys(
+            place
+            for place in [
+                *(account.steps[root].rule for root in account.order),
+                *(n for n, rule in enumerate(document.rules) if rule["id"] in named),
+            ]
+            if place is not None and document.rules[place]["body"]
+        )
+    )
+    items = []
+    for place in places:
+        rule = document.program.rules[place]
+        says = _PLACEHOLDER.sub(r"[\1]", rule.attributes.get("says", ""))
+        required = [
+            code(_required(one.literal, document.program.program.predicates))
+            for one in written_body(rule.body)
+            if not isinstance(one.literal, Positive)
+        ]
+        words = f"“{text(says)}”" if says else "It has no words of its own."
+        needs = f" It requires {', '.join(required)}." if required else ""
+        items.append(f"<b>{text(rule.id)}</b>: {words}{needs}")
+    return _short_list(items, "rules")
+
+
+def _required(literal: Literal, predicates: Mapping[str, Predicate]) -> str:
+    """Write a condition for who reads no rules: `age is more than 65`, `no blocked(p)`."""
+    if isinstance(literal, Comparison):
+        left, right = print_term(literal.left), print_term(literal.right)
+        return _bare(f"{left} is {_OPERATORS.get(literal.operator, literal.operator)} {right}")
+    shown = print_literal(literal, predicates)
+    return _bare(_PROJECTED.sub(r"no \1(", shown) if isinstance(literal, Negative) else shown)
+
+
+def _bare(said: str) -> str:
+    return _VARIABLE.sub(r"\1", said).replace(" is  ", " is ")
+
+
 def _reasons(account: Account) -> str:
     """List the principal reasons, the nearest to holding first."""
     items = [
@@ -96,7 +205,9 @@ def _reasons(account: Account) -> str:
     ]
     more = len(account.reasons) - MOST_REASONS
     rest = f"<p>And {counted(more, 'more reason')}, in the explanation.</p>" if more > 0 else ""
-    return f"<ol>{''.join(f'<li>{one}' for one in items)}</ol>{rest}" if items else ""
+    veiled = f"<p>{text(of_veiled(account.veiled))}</p>" if account.veiled else ""
+    listed_all = f"<ol>{''.join(f'<li>{one}' for one in items)}</ol>" if items else ""
+    return f"{listed_all}{rest}{veiled}"
 
 
 def _lacking(account: Account) -> str:
