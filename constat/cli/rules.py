@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import shutil
 import sys
@@ -29,7 +30,7 @@ from constat.cli.output import (
 from constat.cli.tables import Table
 from constat.diagnostics import ConstatError, Diagnostic, to_json
 from constat.library import check_rules, rule_files
-from constat.library.cases import to_junit
+from constat.library.cases import to_junit, to_sarif
 from constat.library.listing import Rewritten, declared_near, list_rules, read_listing, rewrite
 from constat.library.pydatalog_rules import WRITTEN, import_rules
 from constat.project import find_project, load_project
@@ -478,14 +479,16 @@ def _import_json(imported: Imported, code: int) -> dict[str, object]:
 @click.option("-k", "only", default="", metavar="NAME", help="Only cases with NAME in their name.")
 @click.option("--coverage", is_flag=True, help="Also say which rules and literals no case tries.")
 @click.option("--junit", metavar="FILE", help="Also write the result as JUnit XML.")
+@click.option("--sarif", metavar="FILE", help="Also write an audit of the proofs, SARIF 2.1.0.")
 @format_option
 @project_option
-def test_command(
+def test_command(  # noqa: PLR0913  each form has an option
     paths: tuple[str, ...],
     *,
     only: str,
     coverage: bool,
     junit: str | None,
+    sarif: str | None,
     form: str,
     project: str | None,
 ) -> int:
@@ -506,6 +509,7 @@ def test_command(
       constat rules test rules/customer-value --coverage
       constat rules test rules -k vip --junit cases.xml
       constat rules test rules/customer-value --format json
+      constat rules test rules/customer-value --sarif audit.sarif
 
     Exit codes: 0 all is as expected, 1 an expectation failed, 2 a case is broken, or there is none.
     """
@@ -517,6 +521,8 @@ def test_command(
         write(run.to_text(coverage=coverage))
     if junit is not None:
         write_file(junit, to_junit(run).encode("utf-8", "replace"))
+    if sarif is not None:
+        write_file(sarif, (json.dumps(to_sarif(run), indent=2) + "\n").encode("ascii"))
     return run.exit_code
 
 

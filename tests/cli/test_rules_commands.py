@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import contextlib
 import io
 import os
@@ -261,6 +262,37 @@ def test_test_as_json_and_as_junit(tmp_path: Path) -> None:
     root = ET.fromstring(report.read_text(encoding="utf-8"))  # noqa: S314  our own text
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "1")
     assert "coverage" not in valid(run("rules", "test", folder, "--format", "json"), "rules-test")
+
+
+def test_an_audit_of_proofs_has_all_that_sarif_requires(tmp_path: Path) -> None:
+    folder = library(
+        tmp_path / "lib é", {"a": GOOD, "b": GOOD.replace("good(a)", "good(b)"), "c": "p("}
+    )
+    audit = tmp_path / "audit.sarif"
+    assert run("rules", "test", folder, "--sarif", audit).code == 2
+    told = json.loads(audit.read_bytes().decode("ascii"))
+    assert told["version"] == "2.1.0"
+    (one,) = told["runs"]
+    driver = one["tool"]["driver"]
+    names = [rule["id"] for rule in driver["rules"]]
+    assert driver["name"] == "constat"
+    assert len(set(names)) == len(names)
+    for result in one["results"]:
+        assert names[result["ruleIndex"]] == result["ruleId"]
+        assert result["message"]["text"]
+        # SARIF 2.1.0, 3.27.10: what is no failure has no level.
+        assert (result["kind"] == "fail") is (result["level"] == "error")
+        (place,) = result["locations"]
+        uri = place["physicalLocation"]["artifactLocation"]["uri"]
+        assert uri.isascii()
+        assert " " not in uri
+        region = place["physicalLocation"].get("region", {"startLine": 1, "startColumn": 1})
+        assert min(region.values()) >= 1
+    kinds = [(result["ruleId"], result["kind"]) for result in one["results"]]
+    assert kinds.count(("goal-as-expected", "pass")) == 1
+    assert kinds.count(("goal-not-as-expected", "fail")) == 1
+    assert ("case-broken", "fail") in kinds
+    assert ("rule-not-tried", "review") in kinds
 
 
 def test_test_runs_the_cases_of_the_project(shop: Path) -> None:

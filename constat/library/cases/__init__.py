@@ -14,6 +14,7 @@ from constat.library.cases.results import (
     ExpectationResult,
     LibraryRun,
     to_junit,
+    to_sarif,
 )
 from constat.library.cases.running import run_cases
 
@@ -29,4 +30,5 @@ __all__ = [
     "find_libraries",
     "run_cases",
     "to_junit",
+    "to_sarif",
 ]

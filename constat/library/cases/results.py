@@ -1,12 +1,15 @@
-"""What became of the cases: values, JSON, text and JUnit XML."""
+"""What became of the cases: values, JSON, text, JUnit XML and SARIF."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
+from constat import __version__
 from constat.diagnostics import to_json
 
 if TYPE_CHECKING:
@@ -218,6 +221,71 @@ def _rule_json(rule: RuleTried) -> dict[str, object]:
 # Every character is one that XML 1.0 allows, whatever data holds.
 
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+# An audit of a library's proofs for tools that read SARIF 2.1.0: each goal with what became of it,
+# each case that does not run, each rule that no case has tried.
+
+_SARIF: Final = MappingProxyType(
+    {
+        "goal-as-expected": "A goal of a case has the verdict that the library promises for it.",
+        "goal-not-as-expected": "A goal of a case has another verdict than the library promises.",
+        "case-broken": "A case file has a mistake, so that nothing of it was proved.",
+        "rule-not-tried": "No proof of a case uses this rule.",
+    }
+)
+
+
+def to_sarif(run: CasesRun) -> dict[str, object]:
+    """Give a run as the log of one run of an analysis, in SARIF 2.1.0."""
+    driver = {
+        "name": "constat",
+        "version": __version__,
+        "rules": [
+            {"id": name, "shortDescription": {"text": text}} for name, text in _SARIF.items()
+        ],
+    }
+    found = [one for library in run.libraries for one in _sarif_results(library)]
+    runs = [{"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": found}]
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return {"$schema": schema, "version": "2.1.0", "runs": runs}
+
+
+def _sarif_results(library: LibraryRun) -> Iterator[dict[str, object]]:
+    for case in library.cases:
+        for mistake in case.diagnostics:
+            text = f"{case.name}: {mistake.message} [{mistake.code}]"
+            yield _sarif_result("case-broken", text, mistake.span, case.file)
+        for one in case.results:
+            name = "goal-as-expected" if one.passed else "goal-not-as-expected"
+            told = one.problem or f"{one.verdict}, as expected; the checker accepts its certificate"
+            yield _sarif_result(name, f"{case.name}: {one.goal}: {told}", one.span, case.file)
+    for rule in library.coverage.rules:
+        if not rule.fired:
+            text = f"{library.name}: no proof of a case uses rule {rule.id}"
+            yield _sarif_result("rule-not-tried", text, rule.span, library.name)
+
+
+def _sarif_result(name: str, text: str, span: Span | None, file: str) -> dict[str, object]:
+    kind = {"goal-as-expected": "pass", "rule-not-tried": "review"}.get(name, "fail")
+    place: dict[str, object] = {
+        "artifactLocation": {"uri": quote(span.source if span else file, errors="replace")}
+    }
+    if span is not None:
+        place["region"] = {
+            "startLine": span.line,
+            "startColumn": span.column,
+            "endLine": span.end_line,
+            "endColumn": span.end_column,
+        }
+    return {
+        "ruleId": name,
+        "ruleIndex": list(_SARIF).index(name),
+        "kind": kind,
+        "level": "error" if kind == "fail" else "none",
+        "message": {"text": text},
+        "locations": [{"physicalLocation": place}],
+    }
 
 
 def to_junit(run: CasesRun) -> str:
