@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import contextlib
 import io
+import json
 import os
 import stat
 from pathlib import Path
