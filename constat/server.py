@@ -19,7 +19,7 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -32,6 +32,7 @@ from starlette.routing import Route
 
 from constat import __version__
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.service import Refused, Service
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ _HEADERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Caller:
     """Who asks, and as what."""
 
@@ -72,7 +73,7 @@ class Caller:
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """Who may come in. `tokens` are callers by the SHA-256 of their token; without any, `anybody`.
 
@@ -94,7 +95,7 @@ class Access:
         return self.tokens.get(hashlib.sha256(token.strip().encode()).hexdigest())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """What a server bears: requests at once, requests of a caller in a second, seconds of one."""
 
@@ -186,7 +187,7 @@ def _start() -> Schema:
     return _number_of(0, 1 << 40, default=0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """One operation: where it is, who may do it, what it takes, and what it does."""
 

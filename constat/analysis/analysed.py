@@ -8,6 +8,7 @@ from typing import TypeVar, cast
 
 from constat.analysis.types import TypeTable
 from constat.diagnostics import Diagnostic, Severity
+from constat.frozen import frozen
 from constat.logic import Kind, Predicate, Program, Rule
 from constat.syntax import Mode
 
@@ -18,7 +19,7 @@ from constat.syntax import Mode
 _Made = TypeVar("_Made")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Component:
     """Derived predicates that depend on each other.
 
@@ -29,7 +30,7 @@ class Component:
     recursive: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnalysedProgram:
     """A program ready to be planned.
 

@@ -9,9 +9,9 @@ with that of the constant.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Why a class has its kind: a term in a column, a comparison, a function or an aggregate.
 
@@ -68,7 +68,7 @@ Conflict = Callable[[tuple[Kind, Kind], tuple[str, str], Origin | None, Origin |
 """What reports two kinds or, where both are structures, two types."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Construction:
     """A constructor with the classes of its arguments and of the structure."""
 

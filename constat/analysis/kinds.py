@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -13,6 +13,7 @@ from constat.analysis.analysed import as_warning
 from constat.analysis.kind_classes import Classes, Origin
 from constat.analysis.kind_mistakes import Constructions, makes_structure
 from constat.diagnostics import Diagnostic, Severity
+from constat.frozen import frozen
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
@@ -132,7 +133,7 @@ UNIFORM = OPERATORS | {"min", "max", RANGE}
 """Functions whose arguments and result have one kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """An application of a function with the classes of its arguments and of its result."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.analysis.analysed import Component
 from constat.diagnostics import Diagnostic, Related
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Comparison,
@@ -139,7 +140,7 @@ def _falling(aggregate: Aggregate) -> Diagnostic:
 # as long as a file.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Use:
     """A predicate used in the body of a rule.
 

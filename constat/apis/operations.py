@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,7 @@ NUMBER, DECIMAL, TEXT, TRUTH, DAY, MOMENT = (
 LIST, TABLE, ANYTHING = "list", "table", "anything"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """What an operation is asked with. `kind` is that of its value, as fields have it."""
 
@@ -36,7 +38,7 @@ class Parameter:
     type_text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """One operation. `form` is what is asked: `GET /orders/{id}` or `query country`.
 

@@ -30,6 +30,7 @@ from constat.apis.transport import (
     digest_of,
     origin_of,
 )
+from constat.frozen import frozen
 from constat.project import inside
 from constat.project.apis import (
     CURSOR,
@@ -75,7 +76,7 @@ _NEXT: Final = re.compile(r"<([^<>]{1,8000})>\s*((?:;[^,;]{0,2000})*)")
 _REL: Final = re.compile(r';\s*rel\s*=\s*"?([^";]{1,200})"?', re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """What an operation gave: rows of cells, and how they came.
 

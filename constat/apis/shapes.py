@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any, Final
 
 from constat.apis.transport import UNREADABLE, ApiError
+from constat.frozen import frozen
 from constat.project.document import printable
 
 # A field that is missing is null; a list or a table is no cell, and a duplicate name no JSON.
@@ -32,7 +33,7 @@ class PathError(ValueError):
     """A path that cannot be read; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """Steps into an answer; each is the name of a field, `[]` or, at the end, `#`."""
 
@@ -72,7 +73,7 @@ def path_text(steps: Sequence[str]) -> str:
     return "".join(one if one == ENTRIES else f".{one}" for one in steps).removeprefix(".")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """Where the rows stand, and each column of them."""
 
@@ -105,7 +106,7 @@ class Shape:
         return sum(1 for _ in _entries(document, steps))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Trail:
     """An entry, with the entries around it and its places in their lists."""
 
@@ -210,7 +211,7 @@ def _distinct(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 # ------------------------------------------------------------------------------ what schemas say
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """A field that a description tells of. `kind` is that of its value; `list` and `table` open."""
 
@@ -220,7 +221,7 @@ class Field:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """The fields that a description tells of, and whether it tells of others besides."""
 

@@ -20,11 +20,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit, urlunsplit
 
 from constat.diagnostics.interruption import check_interrupted
+from constat.frozen import frozen
 from constat.project.apis import BASIC, BEARER, HEADER, OAUTH, QUERY
 from constat.project.document import printable
 
@@ -65,7 +66,7 @@ class ApiError(Exception):
         super().__init__(reason)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asking:
     """One request. `keyed` asks with credentials; `known` is the tag of a known answer."""
 
@@ -87,7 +88,7 @@ class Asking:
         return digest_of(json.dumps(said, ensure_ascii=False).encode())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What came: status, headers by lower-case names, the whole body."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import QUERIED, analyse, check_goal, refused_in_drafts
@@ -18,6 +18,7 @@ from constat.authoring.fragments import (
     runaways,
 )
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.frozen import frozen
 from constat.library.approvals import RESERVED, bridge, sentence, used
 from constat.logic import Program, Source, display_value
 from constat.logic.structures import constructions, referred_types
@@ -76,7 +77,7 @@ ASK_BACK_TOOL: Final = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proposal:
     """A goal, and rules as text."""
 
@@ -194,7 +195,7 @@ _NOWHERE: Final = Source({})
 """A bare `.input`: rows may come from outside beside those that rules derive."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """What a check gave. `goal` is there where there is no error; `text` is the draft, if any.
 

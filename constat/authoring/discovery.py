@@ -7,12 +7,12 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.catalog.schema.samples import sample
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.model import Tool
 from constat.model.prompts import Json
 
@@ -128,7 +128,7 @@ _LARGEST: Final = 1 << 31
 _TYPES: Final = MappingProxyType({"string": str, "integer": int})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """A parameter of a tool; `kind` is `string` or `integer`."""
 

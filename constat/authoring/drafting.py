@@ -34,6 +34,7 @@ from constat.authoring.prompts import (
     system_prompt,
 )
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
+from constat.frozen import frozen
 from constat.model import ModelError, Prompt, Task, Tool, ToolResult, Turn, Usage
 from constat.model.prompts import Json
 
@@ -168,7 +169,7 @@ _SHOW_TOOL: Final = Tool(
 _NOT_RUN: Final = "not run: a proposal ends the turn"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Desk:
     """What drafting works with.
 
@@ -188,7 +189,7 @@ class Desk:
     seen: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drafted:
     """A proposal that passed. `checked` holds goal and draft, `reply` is the model's last word.
 

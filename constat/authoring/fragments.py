@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import FLOOR, QUERIED
 from constat.catalog import BulkConnection, Connection, QueryMistakeError, SourceFailureError, guard
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
+from constat.frozen import frozen
 from constat.library.approvals import BEYOND, RESERVED
 from constat.logic import Aggregate, Apply, Comparison, Positive, Variable, term_variables
 from constat.logic.structures import is_same_definition
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 # `check_query` only prepares queries, it runs none.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ground:
     """What a proposal is held against.
 
@@ -290,7 +291,7 @@ _KEPT_OF_COLUMNS: Final = frozenset({"null", "nullable", "id", "percent", "place
 _KEPT_OF_INPUTS: Final = frozenset({"source", "query", "key", "null", "distinct"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fragment:
     """What a draft declares and derives; `text` is what the model wrote."""
 

@@ -6,11 +6,12 @@ import json
 import math
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from constat.authoring.discovery import RULE, database_lines, fenced, schema_lines
 from constat.catalog.schema.words import singular, words_of
+from constat.frozen import frozen
 from constat.logic import FUNCTIONS, null_policies, null_words
 from constat.logic.structures import types_text
 from constat.logic.vocabulary import BITWISE
@@ -315,7 +316,7 @@ class BuiltPrompt(NamedTuple):
     use_tools: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TokenEstimate:
     """About how many tokens a prompt takes, beside what telling everything would take.
 

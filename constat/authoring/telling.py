@@ -10,10 +10,10 @@ Example: "There were 1 million people at the march." says `march_size(1000000)`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.logic import Kind, display_value
 from constat.logic.structures import branches_of, leaves_of, types_text
 from constat.memory.facts import Author
@@ -58,7 +58,7 @@ Predicates:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pointed:
     """An atom that somebody reads out of a text, and the words they point to; empty for any."""
 
@@ -66,7 +66,7 @@ class Pointed:
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """A fact that a sentence says: bytes `start` to `end` of the text."""
 
@@ -76,7 +76,7 @@ class Said:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotSaid:
     """An atom that the text does not say, and why."""
 

@@ -11,6 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never, cast, runtime_checkable
 
+from constat.frozen import frozen
 from constat.logic import (
     Kind,
     Value,
@@ -86,7 +87,7 @@ RawRow: TypeAlias = tuple[Cell, ...]
 Parameter: TypeAlias = str | int | float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceColumn:
     """A column of a table: its declared type, and whether the source keeps NULL out of it."""
 
@@ -95,7 +96,7 @@ class SourceColumn:
     never_null: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceTable:
     """A table or view. `plain` when values are stored as the column's declared type says."""
 
@@ -104,7 +105,7 @@ class SourceTable:
     plain: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadBounds:
     """How long a query may take, and how many rows it may give."""
 
@@ -112,7 +113,7 @@ class ReadBounds:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A query with what stands for its placeholders, in their order.
 
@@ -196,7 +197,7 @@ class Connection(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Whole:
     """What is asked for: all rows of a query, with what is declared of them.
 
@@ -213,7 +214,7 @@ class Whole:
     ranges: tuple[Range, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stream:
     """All rows: how many, the query that gives them, and what runs it.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.project import inside
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def file_outside(database: Database, folder: Path) -> Path | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Target:
     """A parsed address. `backend` is SQLAlchemy's name of the dialect, `sql` is sqlglot's."""
 

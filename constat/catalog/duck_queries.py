@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError, Stream
 from constat.catalog.keyed import query_prefix
 from constat.catalog.server_reading import Family, typed_pushes, typed_question, typed_whole
+from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MOST_PLACES: Final = 19
 _LONGEST_TYPE: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DuckColumn:
     """An output column: its name, its type's family name and its type as DuckDB writes it."""
 
@@ -110,7 +110,7 @@ DIGITS: Final = "digits"
 _FLOAT_TEXT: Final = r"-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spelling:
     """The canonical value of a cell that is not NULL, and when there is none."""
 
@@ -243,7 +243,7 @@ MOST_HOLES: Final = 1_000_000
 """With more of them a source is read cell by cell."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WholeQueries:
     """The query that looks at all rows first, the one that gives them, and the one for holes.
 

@@ -8,12 +8,12 @@ import stat
 import sys
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.frozen import frozen
 from constat.logic import RECORD, Kind, Value, format_value, parse_value, read_as
 from constat.logic.arithmetic import bounds, single
 from constat.logic.values import STRING, unquoted
@@ -186,7 +186,7 @@ _GZIP: Final = b"\x1f\x8b"
 _BRACKETS: Final = frozenset("[]$")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactFile:
     """A file of rows.
 

@@ -10,12 +10,12 @@ Reference: https://souffle-lang.github.io/directives
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.fact_files import STDIN, FactFile
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _TRUTHS: Final = ("true", "false")
 _ELSEWHERE: Final = frozenset({"sqlite", "json", "jsonfile"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputFile:
     """Where and how the rows of a predicate are written; `path` is `None` for the standard output.
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import SourceFailureError
+from constat.frozen import frozen
 from constat.project import inside
 from constat.project.settings import split_sheet
 
@@ -37,7 +38,7 @@ Mark = tuple[int, int, int, int, int]
 """Device, inode, size, time and time of the last change of a file; the last nobody can choose."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileTable:
     """The files of one table, in the order of their names, or the reason why it has none."""
 

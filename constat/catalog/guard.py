@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError
 from constat.catalog.keyed import origins
 from constat.catalog.plain_query import recognised
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # numbers.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Words:
     """What a query of one dialect may contain."""
 
@@ -197,7 +197,7 @@ _SYSTEM_SCHEMAS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """Where an output column comes from: one of these tables has the column as it is."""
 
@@ -205,7 +205,7 @@ class Output:
     column: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guarded:
     """A query that may run. `outputs` has `None` for what is no plain column of a table.
 

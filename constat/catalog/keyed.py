@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class Comparand(Enum):
     AS_TEXT = "TEXT"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Push:
     """A column (its position) whose keys are sent to the source.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import islice
@@ -34,6 +34,7 @@ from constat.catalog.server_reading import (
     typed_question,
     typed_whole,
 )
+from constat.frozen import frozen
 from constat.store.clock import now
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ _VIEW_READS: Final = re.compile(r"\b(?:from|join)\s*\(*`((?:[^`]|``)+)`\.`", re.
 _OWN_FUNCTION: Final = re.compile(r"`\.`(?:[^`]|``)+`\(")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Names:
     """What names stand for: tables by what tells them apart, views by their definitions."""
 

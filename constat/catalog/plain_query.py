@@ -9,8 +9,9 @@ nothing else in any of them. Example: `SELECT id, day FROM orders WHERE day >= '
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from constat.frozen import frozen
 
 _MOST: Final = 4_000
 # Words that begin, end or change something in SQL, or give a value without parentheses.
@@ -416,7 +417,7 @@ _TEXT: Final = re.compile(r"'[^']*'")
 _AND: Final = re.compile(rf"{_BLANK}AND{_BLANK}", re.IGNORECASE | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plain:
     """A plain query: its text without what stands behind it, its columns and its table."""
 

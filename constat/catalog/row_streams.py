@@ -7,7 +7,7 @@ what reading cell by cell gives, or nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -17,6 +17,7 @@ import numpy as np
 from constat.catalog.connection import Known, Stream, read_cells
 from constat.catalog.duck_queries import DIGITS, MOST_HOLES, DuckColumn, looked, whole_queries
 from constat.diagnostics.interruption import check_interrupted
+from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy, Value
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ _LAST: Final = 252_455_615_999_999_999
 _DAY: Final = 86_400_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Form:
     """How fields of one type are read: as numbers of a width or, without one, as text.
 

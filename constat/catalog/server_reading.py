@@ -6,7 +6,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -17,6 +17,7 @@ from constat.catalog.connection import QueryMistakeError, Question, SourceFailur
 from constat.catalog.interruptible import Deadline, Heap
 from constat.catalog.keyed import Comparand, Push, origin, pushable, query_prefix
 from constat.catalog.plain_query import recognised
+from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _array(values: Sequence[Value]) -> str:
 # that is NULL does where that is no reason to leave it out.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compared:
     """How a column is compared with values of its declared kind.
 

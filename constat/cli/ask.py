@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
@@ -18,6 +17,7 @@ from constat.cli.progress import watching
 from constat.cli.results import print_result, result_json
 from constat.cli.tables import Table
 from constat.diagnostics import to_json
+from constat.frozen import frozen
 from constat.proof import tree_to_json
 from constat.session import Session
 from constat.session.result import Answered, Listed
@@ -161,7 +161,7 @@ def _short(text: str) -> str:
 # its proof. What `asked` says of models, that answers were replayed among it, goes to stderr.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wanted:
     """How to answer, and how to show it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ from constat.cli.options import asked, project_option
 from constat.cli.output import write, write_json
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.logic import display_value
 from constat.session import Session
 from constat.session.data_checks import check_data, prove_broken_keys, worst
@@ -85,7 +85,7 @@ def command(
     return verdict.exit_code
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Key:
     """What is wrong with a key, and the file that proves it, or why there is none."""
 

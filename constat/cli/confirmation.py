@@ -5,13 +5,13 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from constat.cli.output import note, write
+from constat.frozen import frozen
 from constat.proof.translation import NOBODY, Status
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from constat.session import Session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confirming:
     """The goal that is meant, if it was named; whether another word than the model's is needed."""
 
@@ -84,7 +84,7 @@ def translation_lines(translation: Translation) -> Iterator[str]:
         yield f"  {translation.ended}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Once:
     """Asks once whether a goal that was just let in is what its question asks.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from constat.cli.options import asked, project_option
 from constat.cli.output import counted, show_error, use_utf8, write, write_json
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.logic import Constant
 from constat.plan import Absence, Fold, Join
 from constat.plan.forward import Strategy
@@ -397,7 +397,7 @@ def _label(text: str) -> str:
 _FORMATS: Final = ("text", "json", "dot")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wanted:
     """How to plan, and how to read a program."""
 

@@ -10,7 +10,6 @@ import shutil
 import sys
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -43,6 +42,7 @@ from constat.explore.pictures import checklist
 from constat.explore.plan import plan_json
 from constat.explore.reading import read_plan
 from constat.explore.relations import PASSED
+from constat.frozen import frozen
 from constat.project.document import MAX_BYTES
 from constat.proof.translation import Status
 
@@ -410,7 +410,7 @@ def solve_options(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanFile:
     """A plan file as it was read: its name and its bytes."""
 
@@ -432,7 +432,7 @@ def plan_file(path: str) -> PlanFile:
     return PlanFile(Path(path).name, read_file(path, MAX_BYTES))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Giving:
     """How to print an answer, and what else of it to write into files."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 
 from constat.cli.output import counted, note, show_error
 from constat.diagnostics import ConstatError, render
+from constat.frozen import frozen
 from constat.logic.locales import LOCALES
 from constat.session.options import LogAs
 
@@ -110,7 +110,7 @@ def log_options(command: Callable[..., int]) -> Callable[..., int]:
 # Without an option the rules of the project count, unapproved ones as assumptions.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulesThatCount:
     """Drafts that join, or only what is approved."""
 

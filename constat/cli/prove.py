@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import wraps
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,7 @@ from constat.cli.output import counted, note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import calls_text, print_proof, print_result, print_verdict, result_json
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.proof import tree_to_json
 from constat.session import Result, Session
 from constat.session.options import MOST, RANKINGS, SAMPLE, SECONDS, LogAs, PopulationWish
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 # error.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Search:
     """Which proofs are looked for: one, `number` of them, or all; and from the facts of when."""
 
@@ -53,7 +54,7 @@ class Search:
     as_of: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """How a result is printed, and where its certificate goes."""
 
@@ -256,7 +257,7 @@ _POPULATION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Everybody:
     """Whether and how a goal is proved for everybody."""
 

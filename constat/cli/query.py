@@ -7,7 +7,6 @@ import io
 import json
 import shutil
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -53,6 +52,7 @@ from constat.cli.row_formats import (
 from constat.cli.tables import Cells, Table, ground_text, summary
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.logic import display_value
 from constat.project.settings import CHECKS
 from constat.proof import tree_to_json
@@ -209,7 +209,7 @@ class Checking(click.ParamType["int | str"]):
         return self.fail(f"{text!r} is neither {', '.join(CHECKS)} nor a number", param, ctx)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wanted:
     """What is asked, by which rules, and what to write of the answers."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
@@ -20,6 +19,7 @@ from constat.cli.exploration import (
 )
 from constat.cli.groups import PlainCommand
 from constat.cli.options import asked, project_option
+from constat.frozen import frozen
 from constat.session import Session
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LATEST: Final = "last"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wanted:
     """How to explore, and how to show it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -13,6 +13,7 @@ from constat.cli.options import asked as asking
 from constat.cli.output import write, write_json
 from constat.cli.signing import given_keys, project_of_keys
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.signing.trust import MOST_FILE_BYTES
 from constat.session import Session
 from constat.session.checking_openings import (
@@ -92,7 +93,7 @@ class Question(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """The file, and what the options ask of it."""
 

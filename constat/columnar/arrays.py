@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from constat.evaluation.bulk import MemoryNeededError, ResourceError, Resources, StrategyError
+from constat.frozen import frozen
 
 # A set of keys is an int64 array in rising order without repetition.
 # No function here changes an array it was given.
@@ -72,7 +72,7 @@ def contains(known: Array, keys: Array) -> Mask:
 # Every array has `count` values.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Batch:
     """`count` bindings."""
 
@@ -176,7 +176,7 @@ def machine_memory() -> int:
 # and only they have equal keys; without dictionaries the order of keys is the order of rows.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Domain:
     """The values of a column: `low` to `high`; `closed` where no other value can occur."""
 
@@ -190,7 +190,7 @@ class Domain:
         return (self.high - self.low).bit_length()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Widths:
     """The bits of a key and of a number in a dictionary. Tests make them small."""
 

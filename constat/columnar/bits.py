@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from constat.columnar.arrays import (
     neighbours_differ,
     union,
 )
+from constat.frozen import frozen
 
 # `rows` rises; rows and bits count from the lowest values of their domains.
 
@@ -37,7 +37,7 @@ def words_of(domain: Domain) -> int:
     return ((domain.high - domain.low) >> WORD) + 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowBits:
     """Pairs: `rows[i]` is with each bit that is set in `bits[i]`."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from constat.columnar.arrays import Array, Batch, Columns, Domain, Mask, distinct
 from constat.evaluation.bulk import StrategyError
+from constat.frozen import frozen
 from constat.logic import Kind, Value
 from constat.plan import (
     Absence,
@@ -266,7 +267,7 @@ class _Classes:
 _SPARSE = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Renumbering:
     """The inputs of a stage renumbered; `values` are the values of each renumbered column."""
 

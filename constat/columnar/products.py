@@ -23,6 +23,7 @@ from constat.columnar.bits import WORD, Bitmap, RowBits, from_pairs, set_bits, u
 from constat.columnar.relations import Finished
 from constat.columnar.steps import JoinStep, Seen, When
 from constat.evaluation.bulk import StrategyError
+from constat.frozen import frozen
 from constat.plan import Join, Slot
 from constat.plan.forward import Pipeline, Reading
 
@@ -31,7 +32,7 @@ from constat.plan.forward import Pipeline, Reading
 _ENDS = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Factor:
     """One atom of the path; `forward` where the path goes from its column 0 to its column 1."""
 
@@ -41,7 +42,7 @@ class Factor:
     step: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """The factors from the first to the second variable of the head.
 
@@ -223,7 +224,7 @@ class Product:
         return from_pairs(pairs[side], pairs[1 - side], int(pairs[side].min()), bit)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """One multiplication: by the factor at `place` of the path, on the right (1) or left (0) side.
 
@@ -262,7 +263,7 @@ class Partners:
         return self.sorted[key]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chained:
     """A chain ready to run."""
 

@@ -24,6 +24,7 @@ from constat.columnar.relations import Finished, Growing, Readable, Runs
 from constat.columnar.steps import Preparation, Prepared, Seen, When
 from constat.evaluation.bulk import PipelineReport, Resources, StageReport, StrategyError
 from constat.evaluation.events import Observer, RoundFinished, ignore_event
+from constat.frozen import frozen
 from constat.logic import Kind
 from constat.plan import Absence, Call, Compute, Expression, Filter, Fold, Join, Step
 from constat.plan.forward import ForwardPlan, Pipeline, Relation, Stage, Strategy
@@ -318,7 +319,7 @@ def _never() -> None:
     """Nobody wants to stop."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tuning:
     """In what portions the work is done. Tests make everything small.
 
@@ -385,7 +386,7 @@ def run_stage(  # noqa: PLR0913, PLR0917  what every back end is given, and what
     return found, report
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Builder:
     """Makes what the rounds of a stage work on."""
 

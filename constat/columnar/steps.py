@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Protocol, assert_never
 
@@ -23,6 +23,7 @@ from constat.columnar.arrays import (
 from constat.columnar.domains import COMPARISONS, NumberOf, encode, evaluate, holds
 from constat.columnar.relations import Growing, Readable, Segment
 from constat.evaluation.bulk import StrategyError
+from constat.frozen import frozen
 from constat.plan import Absence, Compute, Expression, Filter, Fold, Join, Step, slots_of
 from constat.plan.forward import Pipeline, Reading
 
@@ -39,7 +40,7 @@ class Operator(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinStep:
     """Extend bindings by the rows of a relation; `width` is the first slot that is new."""
 
@@ -95,7 +96,7 @@ class JoinStep:
         return result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """Bindings with the ranges of rows each is joined with; `total` rows in all."""
 
@@ -141,7 +142,7 @@ def _cut(batch: Batch, starts: Array, counts: Array, ends: Array, span: tuple[in
     return _Part(Batch(high - low, slots, batch.constants), part_starts, part_counts, last - first)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AbsenceStep:
     """Keep the bindings that no row of a finished relation matches."""
 
@@ -160,7 +161,7 @@ class AbsenceStep:
         yield batch.keep(absent).narrow(self.live)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TouchedStep:
     """Keep the bindings for which the last round brought rows to one of some relations.
 
@@ -179,7 +180,7 @@ class TouchedStep:
         yield batch.keep(touched)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilterStep:
     """Keep the bindings for which a comparison holds."""
 
@@ -192,7 +193,7 @@ class FilterStep:
         yield batch.keep(holds(self.step, batch, self.number_of)).narrow(self.live)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComputeStep:
     """Append the value of an expression."""
 
@@ -211,7 +212,7 @@ class ComputeStep:
         yield Batch(batch.count, slots, batch.constants)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DistinctStep:
     """Drop repeated bindings within a batch; whoever reads them takes sets anyway."""
 
@@ -279,7 +280,7 @@ _LOW: Final = (1 << _HALF) - 1
 _BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoldStep:
     """Append the aggregate of each binding's group; `inner` are the steps of its body."""
 
@@ -445,7 +446,7 @@ class When(Enum):
     EACH = "each"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """A pipeline with its steps ready to run; `places[i]` is the plan's step of operator i."""
 
@@ -478,7 +479,7 @@ class Prepared:
         return heard
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preparation:
     """What every pipeline of a stage is prepared with."""
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
+
+from constat.frozen import frozen
 
 FOLDER: Final = Path(__file__).with_name("codes")
 # What follows the back quotes of an example says what it is.
@@ -35,7 +36,7 @@ _ENTRY: Final = re.compile(
 _FILES: Final = frozenset({"rules", "souffle", "project"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """A code, what it means, and a wrong and a right example.
 

@@ -10,10 +10,10 @@ invariant: a diagnostic names its code, and the code is in the catalogue. Exampl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
 from constat.diagnostics.span import Span
+from constat.frozen import frozen
 
 _MOST_NOTES = 8
 
@@ -26,7 +26,7 @@ class Severity(Enum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Related:
     """A second place that belongs to a diagnostic, with what it shows."""
 
@@ -34,7 +34,7 @@ class Related:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     """A fact in the user's words. `help` shows an edit that parses, `label` stands at the caret."""
 

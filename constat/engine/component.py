@@ -12,6 +12,7 @@ from constat.engine.relation import tuple_getter
 from constat.engine.state import Procedures, State
 from constat.engine.steps import Request, Steps, Totals, inside
 from constat.evaluation import ABSENT, ACCEPTED, POSSIBLE, LimitReachedError, RoundFinished
+from constat.frozen import frozen
 from constat.logic import OPEN, EvaluationError, OpenRow, Row
 from constat.plan import Beyond, Columns, Expression, Fold, Join, Procedure, RulePlan, Slot, Step
 
@@ -82,7 +83,7 @@ _MANY = 64
 """From this many weak bindings on it pays to look for those that say nothing of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Chain:
     """The steps of a rule of a procedure, or of the threshold at a step of it.
 

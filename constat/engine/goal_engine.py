@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from operator import itemgetter
@@ -34,6 +33,7 @@ from constat.evaluation import (
     RuleDerivation,
     ignore_event,
 )
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -296,7 +296,7 @@ def matches(goal: Atom, row: OpenRow) -> bool:
 Number = int | Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """The listed assignments of a threshold, and their total."""
 
@@ -304,7 +304,7 @@ class Listed:
     total: Number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """Lists what carries the thresholds of one rule, over relations that nobody adds to."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from threading import Thread
 
@@ -40,6 +40,7 @@ from constat.evaluation import (
     Observer,
     Portion,
 )
+from constat.frozen import frozen
 from constat.logic import OPEN, NullCell, OpenRow, Row, display_value
 from constat.plan import Absence, GroundFact, Join, Plan, Procedure, ProcedureKey, RulePlan, adorn
 
@@ -214,7 +215,7 @@ def _names(demand: Demand) -> tuple[str, ...]:
     return tuple(demand.predicate.columns[column].name for column in demand.columns)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Earlier:
     """An evaluation that left its goal open, and what may be asked now.
 

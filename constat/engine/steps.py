@@ -44,6 +44,7 @@ from constat.evaluation import (
     Clock,
     LimitReachedError,
 )
+from constat.frozen import frozen
 from constat.logic import OPEN, EvaluationError, Row, Slot, Value, add_exactly, fold, is_beyond
 from constat.plan import Absence, Beyond, Compute, Expression, Filter, Fold, Join, RulePlan, Step
 
@@ -347,7 +348,7 @@ _MANY = 8
 """From this many bindings on it is looked for an equation that saves a product."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """Make the rows of a predicate complete for these keys.
 

@@ -9,13 +9,14 @@ relation is ever taken for a whole one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from constat.evaluation.clock import Clock, moment
+from constat.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resources:
     """What one bulk evaluation may use.
 
@@ -39,7 +40,7 @@ class Resources:
         return self.clock or Clock(moment() + self.seconds, reason)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PipelineReport:
     """What one pipeline did: bindings after each step, over all rounds; -1 is not measured."""
 
@@ -48,7 +49,7 @@ class PipelineReport:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StageReport:
     """What one stage did.
 

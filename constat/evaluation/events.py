@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from constat.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallStarted:
     """A demand goes out."""
 
@@ -15,7 +16,7 @@ class CallStarted:
     keys: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallFinished:
     """A demand was answered: how many rows and open rows came, in how many seconds."""
 
@@ -28,7 +29,7 @@ class CallFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TierAsked:
     """One tier of the chain was asked.
 
@@ -42,7 +43,7 @@ class TierAsked:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryRun:
     """A query ran on a source."""
 
@@ -53,7 +54,7 @@ class QueryRun:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RoundFinished:
     """A fixpoint round of a recursive component ended."""
 
@@ -62,7 +63,7 @@ class RoundFinished:
     new_rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StageFinished:
     """A stage of a forward plan was computed: how, in how many rounds, giving how many rows."""
 
@@ -75,7 +76,7 @@ class StageFinished:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelAwaited:
     """A language model is about to be asked for a task, or another program that asks it the same.
 
@@ -86,7 +87,7 @@ class ModelAwaited:
     task: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelReplied:
     """The waiting is over; `failed` where no reply came of it."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.clock import UNTIMED, Clock
+from constat.frozen import frozen
 from constat.logic import NullCell, OpenRow, Predicate, Row, Value
 
 # The rules here are those by which a certificate is checked (`constat/check/FORMAT.md`, section
@@ -22,7 +23,7 @@ _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Agent:
     """Whose word it is: a `model`, a `person` or a `service`, with its version or digest."""
 
@@ -32,7 +33,7 @@ class Agent:
     digest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quote:
     """The words of a document that say it: bytes `start` to `end` of its UTF-8 form."""
 
@@ -43,7 +44,7 @@ class Quote:
     hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Review:
     """Who looked at it and agreed, and when (UTC, `Timestamp` spelling)."""
 
@@ -51,7 +52,7 @@ class Review:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attestation:
     """Hashes are `sha256:<hex>` of the exact texts that went to the agent and came back."""
 
@@ -150,7 +151,7 @@ class Origin(Enum):
                 return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assumption:
     """Something taken on trust.
 
@@ -184,7 +185,7 @@ def is_accepted(assumption: Assumption | None, accepted: Collection[Assumption])
     return bool(assumption.parts) and all(part in accepted for part in assumption.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proved:
     """The certificate that proves a row elsewhere, and the assumptions of its verdict in order."""
 
@@ -192,7 +193,7 @@ class Proved:
     assumptions: tuple[Assumption, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exhaustive:
     """The operation of an API that gave all there is, by the project's word, in so many pages."""
 
@@ -200,7 +201,7 @@ class Exhaustive:
     pages: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Evidence:
     """How rows were fetched.
 
@@ -239,7 +240,7 @@ class Evidence:
         yield self
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unfilled:
     """A row with null cells: as its source gave it, or with those that a word before it fills."""
 
@@ -247,7 +248,7 @@ class Unfilled:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """What somebody says of a row; of its null cells nothing is said."""
 
@@ -256,7 +257,7 @@ class Word:
     assumption: Assumption
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FilledRow:
     """A row whose null cells words fill, each those that no word before it has filled.
 
@@ -332,7 +333,7 @@ def _may_be_filled(cell: object) -> bool:
     return isinstance(cell, NullCell) and not cell.policy.is_empty
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Range:
     """What a column's value has to be: `operator` is one of =, <, <=, > and >=."""
 
@@ -341,7 +342,7 @@ class Range:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Demand:
     """The question which rows of a predicate have one of `keys` in `columns`.
 
@@ -359,7 +360,7 @@ class Demand:
     ranges: tuple[Range, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Portion:
     """Rows that share their evidence.
 
@@ -371,7 +372,7 @@ class Portion:
     assumption: Assumption | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opening:
     """A shape of rows that may exist.
 
@@ -390,7 +391,7 @@ class Opening:
     filled: Portion | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conflict:
     """Different values for one key of a predicate; `text` says who says what, and what counts.
 
@@ -406,7 +407,7 @@ CONFLICT: Final = "conflict: "
 """How the text of an assumption begins by which a certificate records a conflict."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What is known for a demand.
 
@@ -452,7 +453,7 @@ class ConcurrentPredicate(ExternalPredicate, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Readable:
     """A whole relation that need not become Python values: complete, and certain but for openings.
 
@@ -524,7 +525,7 @@ def filled_externals(externals: Externals) -> Externals | None:
     return {**externals, **filled} if filled else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """One demand an engine made, for `--trace-calls`, with what came back."""
 

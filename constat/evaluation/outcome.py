@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Protocol
@@ -12,6 +12,7 @@ from constat.analysis import AnalysedProgram
 from constat.evaluation.clock import Clock, moment
 from constat.evaluation.events import Observer, ignore_event
 from constat.evaluation.external import Assumption, Call, Evidence, Externals
+from constat.frozen import frozen
 from constat.logic import Atom, OpenRow, Row, Value
 
 
@@ -59,7 +60,7 @@ _GRACE = 0.5
 CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE, ABSENT = 3, 2, 1, 0, -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """Bounds of one evaluation.
 
@@ -125,7 +126,7 @@ class Limits:
         return f"; `{key}` of `limits` in {self.where} raises it" if self.where else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactDerivation:
     """A row that came from outside, with its evidence."""
 
@@ -135,7 +136,7 @@ class FactDerivation:
     assumption: Assumption | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleDerivation:
     """One firing: the rule (index into the program's rules).
 
@@ -156,7 +157,7 @@ class RuleDerivation:
 Derivation = FactDerivation | RuleDerivation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """A rule instance whose evaluation erred, so that its head is possible.
 
@@ -168,7 +169,7 @@ class Failure:
     bindings: Mapping[str, str] = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DemandEntry:
     """What an engine was asked of a derived predicate: for these columns, these keys.
 

@@ -9,11 +9,12 @@ assumption; an answer does not change when sources or later questions do. Exampl
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Assumption, Verdict
 from constat.explore.relations import DUCKDB, TIER, Settlement
+from constat.frozen import frozen
 from constat.logic import display_value
 from constat.model import Usage
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 NOT_CHECKED: Final = "computed, not checked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepReport:
     """What became of a step. `how` is `computed`, `kept`, or `not needed`.
 
@@ -50,7 +51,7 @@ class StepReport:
     check: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerProof:
     """The proof of an answer: the verdict of its certificate, or `why` there is none."""
 
@@ -81,7 +82,7 @@ class AnswerProof:
         return tuple(sorted({name for name, word in words if word["agent"]["name"] == DUCKDB}))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Explored:
     """An answered question of an exploration.
 
@@ -175,7 +176,7 @@ def select_assumption(step: str) -> Assumption:
     return Assumption("fact", step, f"the SELECT of {step} gives the rows that it says")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepAttempt:
     """One try of a step: the text that ran, what it printed, and its error; empty where none was.
 
@@ -190,7 +191,7 @@ class StepAttempt:
     ended: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepRecordView:
     """What is kept of a step: its tries in their order, and the tables of the last that ended well.
 
@@ -209,7 +210,7 @@ class StepRecordView:
     tables: tuple[Mapping[str, object], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExplorationState:
     """What an exploration holds now: tables with their steps, state variables, the scratchpad."""
 

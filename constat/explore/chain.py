@@ -12,6 +12,7 @@ from constat.analysis import FLOOR, analyse, refused_in_drafts
 from constat.catalog import QueryMistakeError, guard
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.explore.plan import Work, check_ranking
+from constat.frozen import frozen
 from constat.logic import Aggregate, Column, Kind, Negative, Positive, Predicate, Source
 from constat.logic.structures import is_same_definition
 from constat.syntax import exit_code, parse_text
@@ -215,7 +216,7 @@ def _refused(step: Step, reason: str, hint: str) -> Diagnostic:
 _SAID: Final = "says"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """A step in a chain.
 
@@ -235,7 +236,7 @@ class Link:
         return tuple(one.name for one in self.step.outputs)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chain:
     """Steps over a project's program; `analysed` is that program with all of them.
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import base64
 import html
 import io
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.plan import one_line
+from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ border-bottom:1px solid #ddd}}td.n{{text-align:right;font-variant-numeric:tabula
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """What a chart shows: the column along it, the columns of numbers, and how."""
 

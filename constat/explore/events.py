@@ -8,14 +8,15 @@ of data. `event_json` gives the form of `--events jsonl`. Example: `StepFinished
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Final
 
 from constat.evaluation import Event as EvaluationEvent
+from constat.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanReady:
     """A plan stands: its steps by number, name and goal, and which of them the answer needs."""
 
@@ -25,7 +26,7 @@ class PlanReady:
     needed: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepStarted:
     """A step begins; `work` is `rules`, `rank`, `sql` or `python`."""
 
@@ -35,7 +36,7 @@ class StepStarted:
     work: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Generating:
     """A model is asked: for a plan (step 0), a correction, or a sentence."""
 
@@ -43,7 +44,7 @@ class Generating:
     purpose: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Executing:
     """An attempt at a step runs."""
 
@@ -51,7 +52,7 @@ class Executing:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepFailed:
     """An attempt gave nothing; the message is bounded and comes partly from the step."""
 
@@ -62,7 +63,7 @@ class StepFailed:
     retryable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retrying:
     """The step is tried again: as corrected by a model, or the same once more."""
 
@@ -71,7 +72,7 @@ class Retrying:
     corrected: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepFinished:
     """A step has given its relations. `how` is `computed`, or `kept` where nothing has changed."""
 
@@ -82,7 +83,7 @@ class StepFinished:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableCreated:
     """A relation was kept as a table."""
 
@@ -93,7 +94,7 @@ class TableCreated:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactResolved:
     """Facts of a predicate came from outside."""
 
@@ -103,7 +104,7 @@ class FactResolved:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """What a model was asked so far: calls, tokens, and the price where the project tells it."""
 
@@ -112,7 +113,7 @@ class Spent:
     cost: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """The question is answered."""
 

@@ -9,8 +9,9 @@ to be stopped is not, and a connection as the project says. Example: a misspelt 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +32,7 @@ _WORD: Final = re.compile(r"[^\W\d]\w*")
 _MOST_NAMES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepFailure:
     """Why an attempt at a step gave nothing.
 

@@ -9,7 +9,7 @@ once. Example: `sum(revnue)` becomes `sum(revenue)`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.authoring.discovery import fenced
@@ -18,6 +18,7 @@ from constat.diagnostics import ConstatError
 from constat.explore.chain import compile_chain, draft_errors
 from constat.explore.plan import MOST_TEXT, Work
 from constat.explore.planning import asked, mending_prompt
+from constat.frozen import frozen
 from constat.model import Prompt, Task, Tool, ToolResult, Turn
 from constat.syntax import print_signature
 
@@ -46,7 +47,7 @@ _TOOL: Final = Tool(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mended:
     """A chain with a step corrected, and the model that wrote the correction."""
 
@@ -54,7 +55,7 @@ class Mended:
     author: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mending:
     """Writes steps anew; with `values` a model is shown errors and variables as they are."""
 

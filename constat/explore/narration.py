@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import chain, permutations
 from types import MappingProxyType
@@ -14,6 +13,7 @@ from constat.diagnostics import ConstatError
 from constat.explore.plan import one_line
 from constat.explore.planning import asked, narrating_prompt
 from constat.explore.relations import Settlement
+from constat.frozen import frozen
 from constat.logic import Kind, display_value
 from constat.model import Prompt, Task, Turn, Usage
 
@@ -100,7 +100,7 @@ _NO_COUNT: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number:
     """A number of a sentence: its text, its value, the unit of its last place, and what it counts.
 
@@ -114,7 +114,7 @@ class Number:
     share: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Word:
     text: str
     start: int
@@ -408,14 +408,14 @@ _LONGEST_CELL: Final = 60
 _LONGEST_TEXT: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """A sentence; `narrated` where a model worded it, `note` says why its wording was not used."""
 
     sentence: str
     narrated: bool = False
     note: str = ""
-    usage: Usage = Usage()  # noqa: RUF009  a frozen value
+    usage: Usage = Usage()
 
 
 def plain_sentence(plan: Plan, relation: Relation) -> str:

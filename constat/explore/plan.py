@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse_or_raise
 from constat.diagnostics import Diagnostic, nearest
+from constat.frozen import frozen
 from constat.library.approvals import Hashes
 from constat.logic import Atom, Column, Kind, Positive, Predicate, Program, Rule, Variable
 from constat.logic.structures import structure_names
@@ -60,7 +61,7 @@ class Work(Enum):
     PYTHON = "python"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """A relation that a step gives: its name, and each column with its declared type."""
 
@@ -73,7 +74,7 @@ class Output:
         return f"{self.name}({', '.join(f'{name}: {kind}' for name, kind in self.columns)})"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranking:
     """The rows of a relation that come first, by these columns, each descending or not.
 
@@ -89,7 +90,7 @@ class Ranking:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One step. `text` is rules, a SELECT, or Python; `ranking` is there for rankings.
 
@@ -114,7 +115,7 @@ class Step:
         return tuple(dict.fromkeys(one for one in named if one))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """Steps, and the relation that answers the question.
 
@@ -336,7 +337,7 @@ ROWS: Final = "explored_rows"
 _LONGEST: Final = 400
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanWord:
     """Whose word a plan is: models that drafted steps of it, and approvals that count.
 

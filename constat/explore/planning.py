@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.authoring.discovery import RULE, fenced, quoted
@@ -13,6 +13,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.chain import Chain, compile_chain, draft_errors
 from constat.explore.plan import MOST_STEPS, Plan, Step
 from constat.explore.reading import plan_of
+from constat.frozen import frozen
 from constat.model import ModelError, Prompt, Task, Tool, ToolResult, Turn, Usage
 from constat.model.prompts import Json
 
@@ -169,7 +170,7 @@ Lookup = tuple[Tool, Callable[[Json], str]]
 """A tool with what answers it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Earlier:
     """What earlier questions of the exploration left: their steps, and what these found.
 
@@ -185,7 +186,7 @@ class Earlier:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanningDesk:
     """What planning works with; `today` is the day that counts as today.
 
@@ -207,7 +208,7 @@ class PlanningDesk:
     values: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned:
     """A plan that passed, with the chain of all steps so far."""
 

@@ -12,6 +12,7 @@ from constat.diagnostics import ConstatError
 from constat.explore.chain import PERIODS, plain_columns
 from constat.explore.plan import Work, plan_rule, rows_relation
 from constat.explore.relations import Computed, answer_text, attested, listed_hash, stated
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -142,7 +143,7 @@ class _Writing:
 _NUMBER = "number"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopNames:
     """The names of the relations that the rules need."""
 
@@ -152,7 +153,7 @@ class TopNames:
     short: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TopRules:
     """Predicates and rules; `ends` are the rows of the relation that is stated."""
 
@@ -174,7 +175,7 @@ def top_rules(
     return _Top(step, ranking, predicates[ranking.of], names).rules(predicates, rows)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Top:
     step: Step
     ranking: Ranking
@@ -293,7 +294,7 @@ COUNTED_PAIRS: Final = 5_000
 """How many pairs of rows a ranking looks at before the rows at which its first end are stated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """What a run knows of the steps and of the relations that they read.
 
@@ -308,7 +309,7 @@ class Known:
     today: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProofProgram:
     """A program with a goal; `given` answers what the steps and the claim state."""
 

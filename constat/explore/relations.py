@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from constat.evaluation import (
     in_parts,
 )
 from constat.evaluation.external import SERVICE
+from constat.frozen import frozen
 from constat.logic import OPEN, Kind, Row
 from constat.proof.encoding import canonical, sha256
 from constat.tiers.tier import content_hash
@@ -102,7 +103,7 @@ class EveryRow(Mapping[Row, Verdict]):
         return len(self.rows)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """The rows of a step's output that hold, for certain or once the assumptions are accepted.
 
@@ -216,7 +217,7 @@ DUCKDB, PYTHON = "DuckDB", "Python"
 """Who computes what no rule derives."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computed:
     """How a step computed a relation that no rule derives.
 

@@ -28,6 +28,7 @@ from constat.explore.failures import CONNECTION, StepFailure, StepFailureError
 from constat.explore.plan import Output, Work, one_line, ranking_json, ranking_query
 from constat.explore.relations import STEP, EveryRow, Relation, Settlement, StepRows, listed_hash
 from constat.explore.tables import TableLimits, Wanted, check_structures, select
+from constat.frozen import frozen
 from constat.logic import Kind
 from constat.logic.structures import types_form
 from constat.store.clock import now
@@ -53,7 +54,7 @@ ARTIFACT: Final = "step"
 _MEDIA: Final = "application/json"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepRecord:
     """A finished step: its key, how it was done, and its relations by name.
 
@@ -273,7 +274,7 @@ class Evaluating(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeResult:
     """What an attempt left: relations, what else is kept of it, and how code was kept in.
 
@@ -286,7 +287,7 @@ class CodeResult:
     read: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """What each step may use.
 
@@ -302,7 +303,7 @@ class Bounds:
     memory: int = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Workshop:
     """Who does the work.
 

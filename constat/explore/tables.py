@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +16,7 @@ from constat.explore.chain import at_most
 from constat.explore.failures import StepFailure, StepFailureError
 from constat.explore.plan import lines
 from constat.explore.relations import Relation, sorted_rows
+from constat.frozen import frozen
 from constat.logic import Kind, is_of_type
 from constat.store.table_columns import Offered, canonical_stored, fetched, in_order
 from constat.store.table_forms import Table
@@ -210,7 +211,7 @@ _CARRIED: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableLimits:
     """What a SELECT over steps may use."""
 
@@ -218,7 +219,7 @@ class TableLimits:
     memory: int = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """What a query is to give: a relation of so many rows at most.
 

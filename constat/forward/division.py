@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from constat.analysis import AnalysedProgram, Component
 from constat.evaluation import Range
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Atom,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 MOST_KEYS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """The columns that are constants in every use, their values, and ranges that all uses share."""
 
@@ -145,7 +146,7 @@ def _atoms(literal: Literal, bounds: _Bounds) -> Iterator[tuple[Atom, _Bounds]]:
             return
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Division:
     """How a program is divided.
 

@@ -13,6 +13,7 @@ from constat.engine.batch import test_of, value_of
 from constat.engine.relation import Texts
 from constat.engine.state import FAR
 from constat.forward.ways import Graded, UnfitError, Way, pins
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -104,7 +105,7 @@ def asked_for(program: AnalysedProgram, wanted: Iterable[Atom], costs: Mapping[s
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placeholders:
     """Checks the ways of one body; `head` is empty inside an aggregate, `keyed` are its columns."""
 
@@ -202,7 +203,7 @@ def _names(term: Term) -> set[str]:
 # functions as everywhere (semantics 9).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Site:
     """Where a rule computes: a literal of its body, or a column of its head.
 
@@ -218,7 +219,7 @@ class Site:
     compared: Comparison | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Erring:
     """The values for which a site errs, as a relation."""
 
@@ -306,7 +307,7 @@ class Errors:
     looked_at: set[str] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Looking:
     """A site, and the program that derives all values it may meet, as the rows of `atom`."""
 

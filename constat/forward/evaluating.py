@@ -32,6 +32,7 @@ from constat.forward.stages import (
     open_outcomes,
 )
 from constat.forward.ways import graded_name
+from constat.frozen import frozen
 from constat.logic import OPEN, Atom, null_cells, null_policies
 from constat.plan.forward import PlanOptions, Sizes, plan_forward
 from constat.sql import Database
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 # and why.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """One attempt; without `graded` everything that is computed is closed."""
 
@@ -424,7 +425,7 @@ class _Evaluation:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Erred:
     """The predicates whose rules err, and the values they may meet as far as these were at hand."""
 

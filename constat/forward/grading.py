@@ -27,6 +27,7 @@ from constat.forward.ways import (
     loosened,
     pruned,
 )
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 TypedRule = tuple[Rule, Mapping[str, Kind]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Around:
     """What is known around a rule: its program, the grades of predicates, instances that err.
 
@@ -546,7 +547,7 @@ def _binds(literal: Literal, known: set[str]) -> set[str] | None:
 MOST_GRADES: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GradedProgram:
     """A closed program.
 

@@ -11,6 +11,7 @@ from constat.analysis import AnalysedProgram
 from constat.analysis.strata import components_of
 from constat.catalog.fact_files import FactFile
 from constat.evaluation import CERTAIN, POSSIBLE, ExternalPredicate, Resources, StrategyError
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -84,7 +85,7 @@ Nulled = tuple[Value | NullCell, ...]
 """A row as it comes from a source: some of its cells are null."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """What some literals meet of a predicate: they read the same of its columns that may be null.
 
@@ -160,7 +161,7 @@ class View:
         return any(isinstance(row[n], NullCell) and not _is_none(row[n]) for n in self.flagged)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nulls:
     """The rows of an input that hold null cells, and those that are not certain, as they came.
 
@@ -253,7 +254,7 @@ def _is_none(cell: object) -> bool:
 # ------------------------------------------------------------------------------------- streams
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Streamed:
     """What literals meet of a stream, whose rows hold no null cells, and of the rows besides."""
 
@@ -420,21 +421,21 @@ def _uses(rule: Rule) -> Counter[str]:
 # An input is read at most once, as a whole.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """Rows in memory, in canonical form; equal ones merge."""
 
     rows: Sequence[Row] = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Files:
     """Fact files, read one after the other; equal rows merge."""
 
     files: tuple[FactFile, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Frame:
     """A data frame, or any object that hands out an Arrow stream (`__arrow_c_stream__`).
 
@@ -444,14 +445,14 @@ class Frame:
     frame: object = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outside:
     """An external predicate; where its answer is open, so is what depends on it."""
 
     predicate: ExternalPredicate = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Viewed:
     """What some literals meet of another input, whose rows hold null cells."""
 
@@ -461,7 +462,7 @@ class Viewed:
 Input = Rows | Files | Frame | Outside | Viewed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """How to evaluate.
 

@@ -24,6 +24,7 @@ from constat.evaluation import (
     StrategyError,
 )
 from constat.forward.division import free_atom, over_stored
+from constat.frozen import frozen
 from constat.plan.compilation import UNKNOWN_COST, predicate_costs, predicates_of
 from constat.plan.forward import Strategy
 from constat.plan.planning import demanded
@@ -107,7 +108,7 @@ class GivenRows:
         return Answer(portions, (), frozenset(demand.keys), (evidence,))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """When an evaluation has to end, by its clock, and after how many rows and rounds.
 

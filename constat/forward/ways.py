@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -263,7 +264,7 @@ class UnfitError(Exception):
     """A predicate cannot be computed in bulk as long as something is open; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Graded:
     """The predicates of a program, and the grades of those that are not closed."""
 
@@ -279,7 +280,7 @@ class Graded:
         return graded_atom(self.predicates[atom.predicate], grade, atom, labels)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Doubt:
     """What an aggregate says of a group that is not certain.
 
@@ -293,7 +294,7 @@ class Doubt:
     members: Aggregate | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opened:
     """A literal of a way over rows with open columns, and the variables that stand there."""
 
@@ -306,7 +307,7 @@ class Opened:
         return self.names | {one.name for one in literal_variables(self.literal)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """A row with labels that a way takes for an atom: the variables of its labels, by column."""
 
@@ -332,7 +333,7 @@ def renamed(atom: Atom, names: Mapping[Variable, Variable]) -> Atom:
     return replace(atom, terms=terms)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """One way in which a body can hold.
 
@@ -399,7 +400,7 @@ class Way:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Body:
     """A body to expand.
 
@@ -692,7 +693,7 @@ def _with_labels(way: Way, names: Mapping[Variable, Variable]) -> Way:
     return replace(way, literals=literals, shown=tuple(one.naming(names) for one in way.shown))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Match:
     """How the rows of a grade match a denied atom; `_SURE` are the certain rows without labels."""
 

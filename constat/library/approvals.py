@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import QUERIED
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Atom,
@@ -99,7 +100,7 @@ def _is_bridge(rule: Rule, served: str) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hashes:
     """The hash of a rule, as certificates have it, and of what it rests on; empty where nothing.
 
@@ -172,7 +173,7 @@ _SHA256: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approval:
     """One person's word on one rule.
 
@@ -294,7 +295,7 @@ DRAFT: Final = "approved.by.draft"
 """The attribute that names the drafts which an approved rule was; no text can set it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trust:
     """What makes an approval count: the project's policy and its keys.
 
@@ -315,7 +316,7 @@ class Trust:
         return any(one.roles is None or APPROVER in one.roles for one in self.keys.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """What the records say of one rule: those that count, how many are needed, and doubts."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
+from constat.frozen import frozen
 from constat.library.files import CASES, SUFFIX, rule_files
 from constat.library.loading import read_rules
 from constat.logic import Predicate
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # Nothing is evaluated and no source is asked.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedRule:
     """A rule; `owner` is its own or that of its predicate, `status` `proposed` or `approved`."""
 
@@ -47,7 +47,7 @@ class ListedRule:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedPredicate:
     """A predicate; `columns` are its columns' names, types and kinds.
 
@@ -68,7 +68,7 @@ class ListedPredicate:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """Rules and predicates, in the order of the text."""
 
@@ -177,7 +177,7 @@ def _line(span: Span | None) -> int:
 _CRLF = b"\r\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewritten:
     """A file before and after; `after` is `None` where the file has errors."""
 

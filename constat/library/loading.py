@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from constat.analysis import analyse
 from constat.analysis.attributes import incomplete_sentences
 from constat.analysis.names import atoms_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
+from constat.frozen import frozen
 from constat.library.files import rule_files
 from constat.logic import Column, Kind, Predicate, Source, parse_value
 from constat.project import APPROVALS_FILE
@@ -256,7 +257,7 @@ def load_rules(
     return analysed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What may be told to a reader of rules: whose approvals count, and where to write places.
 
@@ -311,7 +312,7 @@ def _asks_approvals(
 # Files are read as one program and may include only what lies beside or below a named path.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """What a check found. `predicates` and `rules` are 0 where there are errors."""
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, Severity
+from constat.frozen import frozen
 from constat.logic import Aggregate, Apply, Comparison, Constant, Kind, Negative, Positive, Variable
 from constat.logic.vocabulary import FUNCTIONS
 from constat.syntax import attribute_places
@@ -35,7 +36,7 @@ _WIDE: Final = 1 << 31
 _NARROW_WORD: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleNotes:
     """The notes about one rule; `kinds` are those of its variables."""
 
@@ -314,7 +315,7 @@ _PRELUDE: Final = re.compile(r'^[ \t]*\.include[ \t]+"constat/prelude\.dl"', re.
 _STAND_INS: Final = frozenset({"Date", "Timestamp", "Decimal", "Bool"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """What is not portable, what Souffle does about it, and what to write instead."""
 

@@ -6,13 +6,14 @@ import math
 import operator as operators
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from constat.frozen import frozen
 from constat.logic import vocabulary
 from constat.logic.arithmetic import (
     arithmetic,
@@ -327,7 +328,7 @@ MAX_BYTES = 1 << 20
 _COMPILED_PATTERNS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signature:
     """Kinds of the parameters and of the result; `variadic` repeats the last parameter."""
 

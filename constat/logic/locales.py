@@ -9,14 +9,15 @@ Reference: Unicode CLDR, number symbols and short dates with four digits of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
+
+from constat.frozen import frozen
 
 _GROUP: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Locale:
     """A locale; `group` stands between groups of digits from `least` digits on.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
+from constat.frozen import frozen
 from constat.logic.values import EvaluationError
 
 # Written out, the tree has at most 10,000 tests and is at most 64 groups deep, so whoever walks it
@@ -50,7 +51,7 @@ class Test:
         return place >= 0 and point <= self._ends[place]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sequence:
     """Parts one after the other."""
 
@@ -58,7 +59,7 @@ class Sequence:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """One of several alternatives."""
 
@@ -66,7 +67,7 @@ class Choice:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeat:
     """A part at least `low` times and at most `high` times, `None` for no bound."""
 

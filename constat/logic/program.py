@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Context, Decimal
 from types import MappingProxyType
 from typing import Final
 
 from constat.diagnostics import Span
+from constat.frozen import frozen
 from constat.logic import vocabulary
 from constat.logic.values import RECORD, Kind, Value
 
@@ -19,7 +20,7 @@ COMPARISONS = tuple(vocabulary.COMPARISONS)
 AGGREGATES = tuple(vocabulary.AGGREGATES)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """A variable, named without its question mark; each `_` has been given a name `_1`, `_2` ..."""
 
@@ -27,7 +28,7 @@ class Variable:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A value. Before type analysis `kind` is what the literal looks like, after it what it is."""
 
@@ -36,7 +37,7 @@ class Constant:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apply:
     """A function applied to terms, `?x + 1`. `kind` is the result's, `None` before type analysis.
 
@@ -57,7 +58,7 @@ class Apply:
 Term = Variable | Constant | Apply
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Atom:
     """A predicate applied to terms."""
 
@@ -66,21 +67,21 @@ class Atom:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Positive:
     """An atom that must hold."""
 
     atom: Atom
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Negative:
     """An atom that must not hold, `!p(?x)`."""
 
     atom: Atom
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """A constraint between two terms; `=` binds a variable that nothing else binds."""
 
@@ -90,7 +91,7 @@ class Comparison:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aggregate:
     """`result = function target : { body }`.
 
@@ -122,7 +123,7 @@ Attributes = Mapping[str, str]
 """Metadata `@[key = value]` as text; `@[approved(by = "x")]` is kept as `approved.by`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A column of a predicate: its name, declared type and (after analysis) its base kind.
 
@@ -138,7 +139,7 @@ class Column:
     structures: Structures | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Branch:
     """A way to make a structure: its constructor, `[]` or `$Name`, and its fields."""
 
@@ -152,7 +153,7 @@ class Branch:
         return f"{self.constructor}/{len(self.fields)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Structures:
     """What the structure types of a program are made of: by name of the type, its branches.
 
@@ -172,7 +173,7 @@ class Structures:
         return self.branch(type_name, RECORD) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """The parameters of an `.input`.
 
@@ -188,7 +189,7 @@ class Source:
         return self.parameters.get("source", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Predicate:
     """A declared predicate.
 
@@ -248,7 +249,7 @@ class Predicate:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One head, one conjunction.
 
@@ -272,7 +273,7 @@ class Rule:
         return self.proposed or self.confidence < 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TypeDefinition:
     """`.type name <: members[0]`.
 
@@ -290,7 +291,7 @@ class TypeDefinition:
     branches: tuple[Branch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """Everything a set of rule files declares. `predicates` keeps the order of declaration.
 
@@ -401,7 +402,7 @@ _UPWARD: Final = frozenset({">", ">="})
 _SUMS: Final = Context(prec=100, Emax=999, Emin=-999)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Threshold:
     """`result operator bound`, operator `>` or `>=`; `place` is the comparison's in the body."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from constat.frozen import frozen
 from constat.logic.program import Aggregate, Apply, Comparison, Negative, Positive
 from constat.logic.values import (
     MAX_TEXT,
@@ -496,7 +497,7 @@ _MOST_TEXT: Final = 1 << 29
 _MOST: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Within:
     """Where a structure stands in a longer one, and the cuts of all structures there."""
 

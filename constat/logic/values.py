@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -14,6 +14,8 @@ from itertools import pairwise, repeat
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -441,7 +443,7 @@ def null_policies(predicate: Predicate) -> tuple[NullPolicy | None, ...]:
     return tuple(map(policies.get, null_words(predicate)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MadeBy:
     """The total function that made a label, and its arguments: `None` where the label stood.
 
@@ -455,7 +457,7 @@ class MadeBy:
 _COMMITMENT: Final = "sha256:"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NullCell:
     """A cell of a certain row that holds no value.
 
@@ -501,7 +503,7 @@ def hidden_cell(commitment: str) -> NullCell:
     return NullCell(NullPolicy.UNKNOWN, commitment, 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class UnreadCell(NullCell):
     """What stands in each column that nobody reads: one object, `UNREAD_CELL`.
 

@@ -6,12 +6,13 @@ takes and gives is in `functors`. The checkers keep their own, which tests compa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from constat.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Word:
     """What a function means; `total` where it errs on no values, `souffle` where Soufflé has it."""
 

@@ -6,11 +6,11 @@ import re
 import sqlite3
 from collections import defaultdict
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.memory.messages import digest, read, spelled
 from constat.store import clock
 from constat.store.state_file import Form, StateFile, close_quietly, transaction
@@ -280,7 +280,7 @@ _STOP: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A text that was found: its name, who said it, a piece of it, and how well it fits."""
 

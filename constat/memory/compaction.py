@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.facts import Place
 from constat.memory.journal import Checkpoint
 from constat.memory.messages import Message, Role, Text, safe_cuts
@@ -44,7 +45,7 @@ _SMALL: Final = 600
 _TERSE: Final = 4_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Context:
     """Messages to send, and what became of the history.
 
@@ -108,7 +109,7 @@ def _in_their_place(role: Role, kept: Kept) -> Message:
 # person's obligations last; then the middle of the current message.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """How much of the room the tail may take, and what else gives way.
 
@@ -136,7 +137,7 @@ _LONG: Final = 4_000
 _MOST_SAVED: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Material:
     """What a context is made of.
 
@@ -152,7 +153,7 @@ class Material:
     decided: Decided
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compacted:
     """What stays word for word of the first ``end`` messages, and the block for the rest of them.
 
@@ -312,7 +313,7 @@ _FITS: Final = "all of it fits"
 _BEGINS: Final = "a branch begins with what was known"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """What a context is wanted for: how to make its material, and the name of that state."""
 

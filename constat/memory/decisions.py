@@ -24,6 +24,7 @@ from constat.evaluation import (
     ResourceError,
     Resources,
 )
+from constat.frozen import frozen
 from constat.library import rule_files
 from constat.library.loading import read_rules
 from constat.logic import OPEN, Atom, Constant, Kind, Variable
@@ -69,7 +70,7 @@ _CODE: Final = re.compile(r"(?=\S*[A-Za-z])(?=\S*[0-9_@/#])\S{3,}")
 _BLANKS: Final = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fork:
     """Where a branch left the main one (so many messages), and where it came back, if it has."""
 
@@ -78,7 +79,7 @@ class Fork:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Known:
     """Everything that the rules are told: branches, pins, and what people took back and why.
 
@@ -371,7 +372,7 @@ _MOST_ONE_BY_ONE: Final = 600
 _SECONDS: Final = 120.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryRules:
     """The rules, analysed; ``digest`` names their text."""
 
@@ -379,7 +380,7 @@ class MemoryRules:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decided:
     """What the rules say: sets of names of claims, and steps by the names of texts.
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.messages import Call, Result, Role, Text, digest
 from constat.memory.quotations import announces, compacted, pages, quoted
 
@@ -31,7 +32,7 @@ class Author(IntEnum):
     SYSTEM = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """Bytes of a text in the archive, from ``start`` to before ``end``."""
 
@@ -40,7 +41,7 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """A predicate about a subject: ``key`` has ``value``; ``kind`` and ``unit`` say how to read it.
 
@@ -89,7 +90,7 @@ class JsonSpanError(ValueError):
         self.place = place
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A value without parts: ``data[start:end]`` is its JSON."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, groupby, takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.extract import facts_of
 from constat.memory.extract.text import Said, fact
 from constat.memory.facts import Author, Passage, Place, passages_of
@@ -50,7 +51,7 @@ _METHOD: Final = "json"
 _OPEN: Final = "not put right"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Value:
     """A value in a line, by its characters; ``key`` is empty for what people name."""
 
@@ -90,7 +91,7 @@ def lines_of(block: Passage) -> Iterator[tuple[Passage, tuple[Fact, ...]]]:
             yield from _values(block, head, columns, _Part(line, lead, rest, start))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """A line, where it begins, where its values begin, and where in the block it stands."""
 
@@ -220,7 +221,7 @@ MAIN: Final = "main"
 _STRIDE: Final = 1 << 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cited:
     """A passage with its name; ``at`` is its place in the order of everything that was said."""
 
@@ -235,7 +236,7 @@ class Cited:
         return place_of(self.name, span.start - offset, span.end - offset)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """A fact at one place."""
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.memory.archive import FORGOTTEN
 from constat.memory.facts import Author, Fact, Place, Span
 from constat.memory.history import MAIN, History
@@ -29,7 +30,7 @@ PIN = "pin"
 RETRACT = "retract"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """Somebody wants a claim to be kept in sight (``pin``), or takes it back (``retract``)."""
 
@@ -39,7 +40,7 @@ class Mark:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BranchKept:
     """A branch, the session that holds its messages, and where it began and came back."""
 
@@ -251,7 +252,7 @@ class Record:
         return len(text) > self._heavy_tokens and estimate(text) > self._heavy_tokens
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """A state: the session at a moment, seen through rules and a policy for a goal."""
 
@@ -301,7 +302,7 @@ _INSERT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checkpoint:
     """One compaction; ``number`` is 0 until it is kept.
 
@@ -422,7 +423,7 @@ def _checkpoints_read(row: tuple[Any, ...]) -> Checkpoint:
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forgotten:
     """How much went: texts, the messages that said them, facts noted of them, checkpoints."""
 

@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.facts import Author, Place
 from constat.memory.messages import Role
 
@@ -42,7 +43,7 @@ _INDEX: Final = re.compile(r"(?:\[[0-9]+\])+\Z")
 _NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Line:
     """One line; ``place`` are the bytes it is taken from, ``claims`` the names of what it says.
 

@@ -7,9 +7,9 @@ import binascii
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.frozen import frozen
 from constat.memory.messages import (
     Call,
     Image,
@@ -416,7 +416,7 @@ _HOLDERS: Final = ("messages", "raw_messages", "traj", "history", "conversation"
 _ONLY_THERE: Final = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Log:
     """Messages, and the format in which they came."""
 
@@ -424,7 +424,7 @@ class Log:
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Conversation:
     messages: Sequence[Any]
     system: object = None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A text."""
 
@@ -29,7 +30,7 @@ class Text:
     extra: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thinking:
     """What a model thought; ``signature`` lets its provider see that nobody changed it."""
 
@@ -38,7 +39,7 @@ class Thinking:
     extra: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """An image, by the digest of its bytes (``sha256:...``) or by its address."""
 
@@ -47,7 +48,7 @@ class Image:
     extra: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A model asks for a tool; ``arguments`` is the JSON text that the model wrote."""
 
@@ -57,7 +58,7 @@ class Call:
     extra: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opaque:
     """A block that we do not read; ``content`` is its JSON."""
 
@@ -65,7 +66,7 @@ class Opaque:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What a tool answered to the call of that id.
 
@@ -87,7 +88,7 @@ class Result:
 Block = Text | Thinking | Image | Call | Result | Opaque
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One message; ``plain`` tells that the provider had one text here and no list of blocks."""
 
@@ -120,7 +121,7 @@ class MessageFormatError(ValueError):
 # with a result whose call is gone, and the session is lost.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Strays:
     """Ids of calls without a result, and of results without a call before them."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.memory.archive import Index, keep_contents
 from constat.memory.facts import Author, Passage, Place
 from constat.memory.history import Cited
@@ -37,7 +37,7 @@ _LONGEST: Final = 200
 _LONG_TASK: Final = 1_500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """A narrative; ``by`` is ``facts``, or ``model`` where a model's words were taken."""
 
@@ -91,7 +91,7 @@ def _refused(text: str, facts: str, most_tokens: int) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sections:
     task: Claim | None
     work: Sequence[tuple[str, str, str]]
@@ -186,7 +186,7 @@ LIST: Final = "scratchpad_list"
 READ_CHUNK: Final = "scratchpad_read_chunk"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saved:
     """A text on the pad: its key, what it is, its length in bytes and in pieces."""
 
@@ -340,7 +340,7 @@ DEPENDENCIES: Final = "## Context from Dependencies"
 KNOWLEDGE: Final = "## Relevant Knowledge"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredContext:
     """What a subtask left behind; ``subtask`` and ``at`` are set when it is stored."""
 

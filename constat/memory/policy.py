@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.memory.extract import facts_of
 from constat.memory.facts import passages_of
 from constat.memory.history import MAIN, text_name
@@ -41,7 +42,7 @@ def context_limit(model: str) -> int:
     return _LIMITS.get(model, _UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Window:
     """The tokens that a model takes, and what of them is not for messages.
 
@@ -69,7 +70,7 @@ class Window:
         return max(1, self.limit - min(sum(self.reserves), int(self.limit * _MOST_RESERVED)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Policy:
     """How to compact; the defaults reconcile four designs (`profiles`).
 
@@ -129,7 +130,7 @@ PREVIEW: Final = 1_500
 _FEW: Final = 700
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """Numbers of messages: those of the system, of people before the tail, and the tail's.
 
@@ -285,7 +286,7 @@ TOOL_RESULT: Final = "tool_result"
 OTHER: Final = "message"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Timed:
     """A message with its number, its time in milliseconds, and its kind where somebody set one."""
 
@@ -295,7 +296,7 @@ class Timed:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PruneRules:
     """What is never pruned, and from when on results of tools are."""
 
@@ -306,7 +307,7 @@ class PruneRules:
     summarize_before_prune: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pruned:
     """What stays, what goes, and the line about each that goes."""
 
@@ -378,7 +379,7 @@ def _line(one: Timed) -> str:
     return f"- result of {ids} (about {message_tokens(one.message):,} tokens): ref:m{one.number}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reserved:
     """Tokens that are not for messages."""
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.memory.decisions import FAR
 from constat.memory.facts import Span
 from constat.memory.lines import (
@@ -62,7 +63,7 @@ class _Row:
     attached: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sums:
     """What parts of a family take: values with places, keys before them, columns, cells."""
 
@@ -265,7 +266,7 @@ class BudgetError(ConstatError):
         super().__init__([told])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class View:
     """Lines in the order in which they were said; ``passed_over`` counts what did not fit.
 
@@ -306,7 +307,7 @@ class View:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filling:
     """How to fill: what is shown in full elsewhere, and the bounds of what people said.
 

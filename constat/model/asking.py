@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.evaluation import ModelAwaited, ModelReplied, ignore_event
+from constat.frozen import frozen
 from constat.model.ledger import priced, worst_case
 from constat.model.prompts import ModelError, Reply, Usage, answered_of, hash_of, request_of, since
 from constat.model.retrying import (
@@ -56,7 +57,7 @@ class Warn(Protocol):
         """Note it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What the clients of a session share.
 
@@ -76,7 +77,7 @@ class Surroundings:
     observe: Observer = ignore_event
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wish:
     """How long one asking may take, and how old a reply that is served again may be."""
 

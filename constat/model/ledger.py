@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.model.prompts import ModelError, Usage
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Spending:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reservation:
     """What was set aside for a call, and the seconds it may take at most."""
 

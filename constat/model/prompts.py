@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Literal, Protocol
+
+from constat.frozen import frozen
 
 _LONGEST: Final = 200
 
@@ -48,7 +50,7 @@ class Task(Enum):
     NARRATE = "narrate"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tool:
     """A function the model may call; `parameters` is the JSON Schema of its one object."""
 
@@ -57,7 +59,7 @@ class Tool:
     parameters: Json = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """The model's wish to call a tool, with the arguments as they were parsed."""
 
@@ -66,7 +68,7 @@ class ToolCall:
     arguments: Json = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """What a tool gave, as text for the model."""
 
@@ -75,7 +77,7 @@ class ToolResult:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turn:
     """One turn: a `user` says text or gives tool results; the `assistant` says text or calls."""
 
@@ -85,7 +87,7 @@ class Turn:
     results: tuple[ToolResult, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """A question to a model.
 
@@ -101,7 +103,7 @@ class Prompt:
     most_tokens: int = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one or several calls, and their price where the project tells prices.
 
@@ -142,7 +144,7 @@ class Usage:
         return self.read + self.cached + self.stored + self.written
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What came back.
 
@@ -200,7 +202,7 @@ class Client(Protocol):
 _FORMAT: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """A prompt for one model. `text` is its canonical form, `hash` that of the text."""
 
@@ -211,7 +213,7 @@ class Request:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RawCall:
     """A call as it came: the arguments are text that nobody has looked at."""
 
@@ -220,7 +222,7 @@ class RawCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """What a provider sent, before anybody has looked whether it can be used.
 

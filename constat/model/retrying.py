@@ -9,10 +9,11 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar, cast
 
+from constat.frozen import frozen
 from constat.model.http_bounds import UnsafeResponseError
 from constat.model.prompts import ModelError, ToolCall, Turn, printable
 
@@ -354,7 +355,7 @@ ATTEMPTS: Final = 3
 _FIRST_PAUSE: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clock:
     """The time, and waiting; tests bring their own."""
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.frozen import frozen
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, canonical, hash_of
 from constat.store.replacing import replaced
 from constat.store.state_file import alone
@@ -33,7 +34,7 @@ _MOST_BYTES: Final = 64 << 20
 _PUBLIC: Final = 0o644
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taped:
     """One reply on a tape, with the exact request, its time and what it had cost then."""
 

@@ -13,22 +13,23 @@ Example: `p(?x) :- q(?x, "a").` with ?x bound starts with `(x, "a")` and has one
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from constat.frozen import frozen
 from constat.logic import Kind, Row, Value
 
 Columns = tuple[int, ...]
 ProcedureKey = tuple[str, Columns]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """The value of a slot."""
 
     place: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literally:
     """A constant inside an expression.
 
@@ -39,7 +40,7 @@ class Literally:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A function applied to expressions, with the kinds that select its implementation."""
 
@@ -52,7 +53,7 @@ class Call:
 Expression = Slot | Literally | Call
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Join:
     """Extend each binding with the rows of `predicate`.
 
@@ -75,7 +76,7 @@ class Join:
     fixed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Absence:
     """Keep the bindings for which no row of `predicate` has the `key` slots in `columns`.
 
@@ -89,7 +90,7 @@ class Absence:
     read: Columns = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filter:
     """Keep the bindings for which the comparison holds."""
 
@@ -99,14 +100,14 @@ class Filter:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compute:
     """Append the value of an expression."""
 
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Beyond:
     """What a recursive `sum` or `count` must be: `>` or `>=` than `bound`.
 
@@ -120,7 +121,7 @@ class Beyond:
     proven: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """Append the aggregate over the assignments that `steps` find for the binding's `group` slots.
 
@@ -147,7 +148,7 @@ class Fold:
 Step = Join | Absence | Filter | Compute | Fold
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RulePlan:
     """One rule for one adornment.
 
@@ -166,7 +167,7 @@ class RulePlan:
     variables: Mapping[str, int] = field(hash=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroundFact:
     """A row that the rules state outright, with the number of the rule that states it."""
 
@@ -175,7 +176,7 @@ class GroundFact:
     assumed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Procedure:
     """A derived predicate for one adornment: stated facts, then rules, cheapest first.
 
@@ -189,7 +190,7 @@ class Procedure:
     rules: tuple[RulePlan, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """All procedures a goal can need.
 

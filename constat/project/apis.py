@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.frozen import frozen
 from constat.project.document import Listing, Node, Table, Text, printable
 from constat.project.reading import Expanded, expand, suggestion
 
@@ -60,7 +61,7 @@ _OURS: Final = frozenset({"authorization", "host", "content-length", "content-ty
 _MOST_RETRIES: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuthSetting:
     """How an API knows who asks. Each value may be a secret."""
 
@@ -68,7 +69,7 @@ class AuthSetting:
     values: Mapping[str, Expanded] = field(default_factory=dict, hash=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PagingSetting:
     """How an operation gives its further pages.
 
@@ -85,7 +86,7 @@ class PagingSetting:
     size_parameter: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperationSetting:
     """What is said of one operation; `None` leaves to the API what it says of all."""
 
@@ -94,7 +95,7 @@ class OperationSetting:
     not_found: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiSetting:
     """An API: a server whose operations are predicates.
 

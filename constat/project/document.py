@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import yaml
 
 from constat.diagnostics import Diagnostic, Span
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ MAX_DEPTH: Final = 64
 MAX_NODES: Final = 200_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A scalar exactly as written; `bare` when it stood without quotes."""
 
@@ -38,7 +39,7 @@ class Text:
     bare: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """A sequence of nodes."""
 
@@ -46,7 +47,7 @@ class Listing:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A mapping from texts to nodes, in the order of the file; no key occurs twice."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, nearest
+from constat.frozen import frozen
 from constat.project.document import Listing, Node, Table, Text, printable
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 _REFERENCE: Final = re.compile(r"\$(\$\{)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|(\$\{)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expanded:
     """A text after expansion. `text` is `None` where a variable is missing; it may be a secret."""
 
@@ -70,7 +71,7 @@ _NUMBER_LENGTH: Final = 15
 _DAY: Final = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sections:
     """Reads nodes of one file and collects what is wrong."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.frozen import frozen
 from constat.project.document import Listing, Node, Table, Text, printable
 from constat.project.places import inside
 from constat.project.reading import expand, suggestion
@@ -27,7 +28,7 @@ BARE: Final = "bare"
 SPELLINGS: Final = (STRICT, BARE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuthoringSetting:
     """How `ask` drafts.
 
@@ -47,7 +48,7 @@ class AuthoringSetting:
     facts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubPlanSetting:
     """Which predicates a model may plan where nothing else answers them, and how deep plans go."""
 
@@ -67,7 +68,7 @@ _MEGABYTE: Final = 1 << 20
 _MOST_RETRIES: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExploreSetting:
     """How exploring is done.
 
@@ -138,7 +139,7 @@ _MEMORY_KEYS: Final = ("tokens", "rules")
 _MOST: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemorySetting:
     """How conversations are remembered.
 
@@ -183,7 +184,7 @@ _FLAGS: Final = frozenset({"true", "false"})
 _SECONDS: Final = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CatalogSetting:
     """Whose values may be shown (`every` or `samples`), what is `hidden`, how long a look takes."""
 
@@ -261,7 +262,7 @@ REPLAY: Final = "replay"
 RECORD: Final = "record"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prices:
     """What a million tokens cost: read at the full price, from and into the cache, written."""
 
@@ -271,7 +272,7 @@ class Prices:
     stored: Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelSetting:
     """A model under the name that tasks use.
 
@@ -291,7 +292,7 @@ class ModelSetting:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """The most that may be spent: tokens, money, and seconds of waiting; `None` is no bound."""
 
@@ -300,7 +301,7 @@ class Budget:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TapeSetting:
     """A file of replies: `replay` asks no model, `record` asks those that are not in it."""
 
@@ -308,7 +309,7 @@ class TapeSetting:
     mode: str = REPLAY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelsSetting:
     """All of it.
 
@@ -341,7 +342,7 @@ KEPT: Final = "kept"
 READERS: Final = MappingProxyType({"owner": 0o600, "group": 0o640, "everyone": 0o644})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeySetting:
     """A public key that the project trusts for some roles; `expires` and `revoked` are dates."""
 
@@ -353,7 +354,7 @@ class KeySetting:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogSetting:
     """Whether each decision is written down, where, and for how long each class is kept.
 
@@ -379,7 +380,7 @@ _RECORDED_KEYS: Final = ("sources", "keep")
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,5})d\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordSetting:
     """The sources whose answers are recorded, and for how many days; `None` is for ever."""
 
@@ -438,7 +439,7 @@ APPROVER: Final = "approver"
 """The role in which rules are approved."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReviewSetting:
     """How many different approvers a rule needs, and whether they may have asked for it.
 
@@ -470,7 +471,7 @@ BUILT_IN_TIERS: Final = ("cache", "config", "database", "model", "sub-plan")
 """The chain of every predicate, highest first (semantics 6)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """One value of a configured fact. `text` is `None` where `missing` names unset variables.
 
@@ -484,7 +485,7 @@ class Cell:
     parts: tuple[Cell, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactRow:
     """One configured fact; `columns` names the cells' columns where the file does."""
 
@@ -493,7 +494,7 @@ class FactRow:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactTable:
     """The facts under one key of `facts:`. A `scalar` closes its predicate, `rows` do not."""
 
@@ -503,7 +504,7 @@ class FactTable:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Frame:
     """A frame of the running program, by reference, and the types of its columns by their names."""
 
@@ -511,7 +512,7 @@ class Frame:
     columns: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Database:
     """A connection. `address` may hold a password and never appears in `repr`.
 
@@ -540,7 +541,7 @@ class Database:
         raise ConstatError([Diagnostic("C0511", message, self.span)])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CustomTier:
     """A tier that the project adds: `factory` is `module:callable`, or empty for an entry point.
 
@@ -569,7 +570,7 @@ CHECKS: Final = (BACKGROUND, ALWAYS, OFF)
 are given out, or never (semantics 38)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """Limits: `seconds`, `rows` and `calls` of an evaluation, the others of a single query."""
 
@@ -580,7 +581,7 @@ class Bounds:
     query_rows: int = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project:
     """A folder with a configuration.
 

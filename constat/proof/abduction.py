@@ -23,6 +23,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import LimitReachedError
+from constat.frozen import frozen
 from constat.proof.abduction_steps import Expander
 from constat.proof.suppositions import State, start_state
 from constat.proof.symbolic import UnsolvedError
@@ -39,7 +40,7 @@ MOST_STATES: Final = 20_000
 _MOST_SUBSETS: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """One set of facts: its cost, and the facts with values chosen for what is open."""
 
@@ -47,7 +48,7 @@ class Found:
     chosen: Chosen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Abduction:
     """What a search found.
 

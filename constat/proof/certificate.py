@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from fractions import Fraction
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import CONFLICT, UNTIMED
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Kind,
@@ -59,7 +59,7 @@ _MANY: Final = 50_000
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assignments:
     """Distinct values of local variables, and what each adds (nothing where rows are counted)."""
 
@@ -195,7 +195,7 @@ FORMAT = "constat-cert/2"
 MOST_CONFLICTS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """What a project says of a proof that is no part of its logic.
 

@@ -12,10 +12,10 @@ among the VIPs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.evaluation import ACCEPTED, POSSIBLE, UNTIMED
+from constat.frozen import frozen
 from constat.logic import OPEN, row_order
 from constat.proof.sentences import value_column
 from constat.syntax import print_row
@@ -32,7 +32,7 @@ Asker = Callable[[str, "Row"], int | None]
 """Gives the strength of a row in a world, or ``None`` where no more may be asked."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """One conclusion that differs.
 
@@ -47,7 +47,7 @@ class Change:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changes:
     """All conclusions that differ; of ``uncompared`` rows one world was not asked."""
 
@@ -55,7 +55,7 @@ class Changes:
     uncompared: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class World:
     """One side of a comparison."""
 

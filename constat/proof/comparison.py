@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.comparison_sides import UNSEEN, Pairs, Side
 from constat.proof.export.document import Document
 from constat.proof.render import printable
@@ -128,7 +129,7 @@ KINDS: Final = ("data", "rule", "assumption", "source", "conclusion", "shape", "
 CAUSES: Final = KINDS[:4]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """One difference.
 
@@ -147,7 +148,7 @@ class Change:
         return replace(self, before=self.after, after=self.before)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unaligned:
     """Something that stands on one side and that the other says nothing about."""
 
@@ -161,7 +162,7 @@ class Unaligned:
         return replace(self, side=other.get(self.side, self.side))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """The changes, causes before effects, and what could not be aligned.
 
@@ -201,7 +202,7 @@ def compare(
     return comparing.comparison()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Found:
     """A change, and the facts or rules it is about."""
 

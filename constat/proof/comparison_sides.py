@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.render import printable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ABSENT: Final = "absent"
 HOLDS: Final = "holds"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A row that came from outside: ``holds``, or the assumption it waits for; and from where."""
 
@@ -247,7 +247,7 @@ _PERHAPS: Final = "rows that may correspond; neither certificate says that the o
 Columns = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pair:
     """A row before and after; ``known`` unless one side says nothing about the other's row."""
 

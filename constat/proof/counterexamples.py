@@ -10,9 +10,9 @@ Example: ``all_paid(C1) :- customer(C1), !unpaid(C1, _)`` fails because of ``unp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.groups import Group
 from constat.proof.instances import (
     AggregateCode,
@@ -47,7 +47,7 @@ Found = tuple["Fact | None", tuple["Fact", ...], tuple[str, ...]]
 """A fact, if one is meant, the facts it rests on, and what is absent besides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counterexample:
     """A row that must not be there, or the rows that make it so; and where they were read."""
 
@@ -56,7 +56,7 @@ class Counterexample:
     sources: tuple[SourceShown, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counterexamples:
     """The first of them, and how many were met in all: at least so many with `at_least`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from constat.evaluation import (
     filled_externals,
     ignore_event,
 )
+from constat.frozen import frozen
 from constat.logic import OPEN, Constant, Kind, NullCell, Variable, is_wildcard
 from constat.plan import unproductive
 from constat.proof.encoding import SharedValues, canonical, structures_in
@@ -183,7 +184,7 @@ _WITHHELD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """What became of a goal.
 
@@ -346,7 +347,7 @@ def _decided(deciding: _Deciding, strength: int) -> Decision:
             return _unresolved(deciding)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Deciding:
     """Makes the decision for a goal whose strength is known, as long as `clock` allows."""
 

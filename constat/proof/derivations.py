@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from constat.evaluation import UNTIMED
+from constat.frozen import frozen
 from constat.logic import OPEN, add_exactly, is_beyond
 from constat.proof.groups import Group
 from constat.proof.instances import (
@@ -253,7 +254,7 @@ def _is_certain(walker: Slice, literal: AggregateCode, inner: Binding) -> bool:
 # shown without the fact itself is left to the search.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Way:
     """One way to derive a fact, compared by identity.
 
@@ -522,7 +523,7 @@ class Steps:
             look_at(self.clock)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """The way by which a state is best, the summands chosen for its totals, and its label."""
 

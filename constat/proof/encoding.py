@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -367,7 +367,7 @@ _SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
 _TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons|reason\..+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EncodedProgram:
     """Declarations and rules as JSON; ``place_of_rule`` maps program numbers to indices here."""
 

@@ -9,8 +9,9 @@ Example: ``write_format(format_named("turtle"), certificate)``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A format: what it is for, how its files end, who writes it, what it needs.
 

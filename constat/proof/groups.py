@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, cast, overload
 
+from constat.frozen import frozen
 from constat.logic import OPEN, EvaluationError, NullCell, NullPolicy, fold
 from constat.proof.instances import (
     ComparisonCode,
@@ -74,7 +75,7 @@ class ReadRows(Sequence["Fact"]):
         return self.predicate, self.rows[place]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlainGroup:
     """The distinct local values of a group, what each adds, and the rows that gave them."""
 
@@ -276,7 +277,7 @@ MOST_INLINE = 1_000
 GroupKey = tuple[int, int, tuple["Cell", ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exact:
     """``value`` is ``None`` where the fold of nothing has no value, ⋆ where it is not exact.
 
@@ -294,7 +295,7 @@ class Exact:
     closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """Assignments that come one after another; texts as certificates have them."""
 

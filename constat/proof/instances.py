@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -63,7 +63,7 @@ Evaluator = Callable[[Binding], Cell]
 Pattern = tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TermCode:
     """A term: the cell of its variable (or -1), its function, its kind and the cells it reads.
 
@@ -79,7 +79,7 @@ class TermCode:
     unread: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtomCode:
     """An atom; ``slots`` are the cells of its plain variables, -1 elsewhere.
 
@@ -125,21 +125,21 @@ class AtomCode:
         return extended
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PositiveCode:
     """An atom that must hold."""
 
     atom: AtomCode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NegativeCode:
     """An atom that must not hold."""
 
     atom: AtomCode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComparisonCode:
     """Two terms and an operator; ``=`` binds a side that is an unbound variable."""
 
@@ -178,7 +178,7 @@ class ComparisonCode:
 Test = PositiveCode | NegativeCode | ComparisonCode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThresholdCode:
     """What a recursive total has to exceed, and the place of the comparison that says so."""
 
@@ -188,7 +188,7 @@ class ThresholdCode:
     proven: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AggregateCode:
     """An aggregate; ``outer`` are the cells it takes from outside, ``inner`` its local ones.
 
@@ -207,7 +207,7 @@ class AggregateCode:
 LiteralCode = Test | AggregateCode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleCode:
     """A rule; ``names`` and ``kinds`` list all its variables, the first ``outer`` not local."""
 
@@ -302,7 +302,7 @@ def compile_rule(program: AnalysedProgram, number: int) -> RuleCode:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Compiler:
     places: Mapping[str, int]
     kinds: Mapping[str, Kind]

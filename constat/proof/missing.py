@@ -21,6 +21,7 @@ from constat.evaluation import (
     is_accepted,
     with_parts,
 )
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 # Only columns count that the goal or a rule below it reads, in rows that its constants let match.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnknownRow:
     """A certain row of which not every cell that is read is known."""
 
@@ -198,7 +199,7 @@ OpenGap = tuple[str, "OpenRow"]
 _SUPPOSED = Evidence("supposed", Origin.CONFIG, "supposed", "")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Supposition:
     """What a replay takes for granted besides the recorded answers.
 
@@ -335,7 +336,7 @@ class Budget:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """An outcome whose recorded answers can be evaluated again."""
 
@@ -366,7 +367,7 @@ class Replay:
         return reading if reading.outcome.strength(self.outcome.goal) == wanted else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Minimal:
     """A reading that decides the goal; ``proven`` when no assumption of it can be dropped."""
 
@@ -405,7 +406,7 @@ _MOST_EXPLAINED = 8
 Shape = tuple[str, "OpenRow"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gap:
     """An open row that matters: ask for it, and the goal may be decided.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -58,7 +59,7 @@ _DAY: Final = 86_400
 _LONGEST_TEXT: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Distance:
     """A distance in words, empty where there is none, and its gap."""
 
@@ -174,7 +175,7 @@ _MOST_IN_ORDER: Final = 6
 """With more columns a row that lacks values is written by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Obstacle:
     """A literal that fails.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, in_parts
+from constat.frozen import frozen
 from constat.logic import OPEN, NullCell, unread_columns
 from constat.proof.instances import is_starred, known_columns, opened
 from constat.proof.lateness import timely
@@ -129,7 +130,7 @@ def _file(
 # what nobody answered stays unknown.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Grounds:
     """Why a row is there: whose word it is, and what must be accepted for it.
 
@@ -295,7 +296,7 @@ class Usage:
         self.closed |= other.closed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Found:
     """The possible rows of a pattern, the coverage that serves it, and what would have matched."""
 

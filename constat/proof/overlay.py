@@ -12,7 +12,7 @@ blocked(C003)" is accepted; then it is gone.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -24,6 +24,7 @@ from constat.evaluation import (
     Origin,
     Portion,
 )
+from constat.frozen import frozen
 from constat.logic import OPEN, NullCell
 from constat.syntax import print_row, print_stated
 from constat.tiers import SUPPOSED, Chain
@@ -43,7 +44,7 @@ UNAPPROVED: Final = "rule.approved"
 """The predicate that guards a rule which nobody approved; no program can declare it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Removal:
     """Rows of a predicate that are supposed not to be; ⋆ stands for any value."""
 
@@ -51,7 +52,7 @@ class Removal:
     pattern: OpenRow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overlay:
     """What is supposed: rows that are there besides, rows that are not, rules that do not stand."""
 
@@ -113,7 +114,7 @@ class _Stands:
         return Answer((), tuple(openings), frozenset(demand.keys))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Absence:
     """A shape that is supposed empty, and the assumption that it is."""
 

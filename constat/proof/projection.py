@@ -12,6 +12,7 @@ from constat.analysis.binding import names_in
 from constat.analysis.demand import binders, demand_relation, without_given
 from constat.analysis.strata import find_strata
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Atom,
@@ -183,7 +184,7 @@ def with_projected_negations(program: AnalysedProgram) -> AnalysedProgram:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Added:
     predicate: Predicate
     rule: Rule

@@ -10,10 +10,11 @@ Derivations are followed with a list of our own, so a proof may be 10,000 steps 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from constat.evaluation import FactDerivation, LimitReachedError, in_parts
+from constat.frozen import frozen
 from constat.logic import OPEN, Constant, is_wildcard
 from constat.proof.instances import (
     AggregateCode,
@@ -47,7 +48,7 @@ class UnshownError(UnsupportedError):
     """What is possible in a certificate leaves open what the outcome decides."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FactNode:
     """A row that came from outside."""
 
@@ -55,7 +56,7 @@ class FactNode:
     row: Row
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleNode:
     """One firing: ``premises`` has a fact for each positive literal and ``None`` elsewhere.
 

@@ -9,7 +9,7 @@ Example: the hard reading of an outcome accepts nothing: strength 3 is certain, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from constat.evaluation import (
     is_accepted,
     with_parts,
 )
+from constat.frozen import frozen
 from constat.proof.lateness import timely
 from constat.syntax import print_rule
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Call, Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """What is certain and possible when ``accepted`` is accepted.
 

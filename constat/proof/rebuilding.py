@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -33,6 +33,7 @@ from constat.evaluation import (
     Verdict,
     Word,
 )
+from constat.frozen import frozen
 from constat.logic import OPEN, Atom, Constant, Variable, add_exactly, parse_decimal
 from constat.proof.certificate import Told, build_certificate
 from constat.proof.decide import Decision, agrees, confidence_of
@@ -339,7 +340,7 @@ def _attestation(told: Members | None) -> Attestation | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedOutcome:
     """The outcome of the evaluation that a certificate tells of, as far as it tells."""
 
@@ -494,7 +495,7 @@ def _coverage_levels(members: Members) -> Iterator[str]:
 _RESERVED = ("approvals",)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rebuilt:
     """What came of it: ``same`` bytes, or ``content`` that differs in some members, or a reason."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.analysis.attributes import NO_REASON, reason_codes
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, Limits
+from constat.frozen import frozen
 from constat.logic import OPEN, Atom, Constant, Variable
 from constat.proof.counterexamples import Counterexample, Counterexamples, counterexamples
 from constat.proof.decide import decide
@@ -156,7 +157,7 @@ _PROBE_SECONDS: Final = 5.0
 _MOST_PROOFS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidate:
     """A binding that got as far as any: the conclusion it would give, and what stops it."""
 
@@ -164,7 +165,7 @@ class Candidate:
     obstacle: Obstacle
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RuleAttempt:
     """How far a rule gets.
 
@@ -199,7 +200,7 @@ class RuleAttempt:
     unproved: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lacking:
     """A conclusion or row that is not there.
 
@@ -216,7 +217,7 @@ class Lacking:
     farther: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refutation:
     """The tree: ``lacking[0]`` is the goal.  ``left`` counts conclusions not looked into."""
 
@@ -541,7 +542,7 @@ def nearest_bindings(
 MOST: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """One reason: its code, the literal that fails and where it stands in the rule's text."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.frozen import frozen
 from constat.logic import (
     FIELD_OF,
     LOCALES,
@@ -92,7 +93,7 @@ def _placed(number: Decimal, places: str, shift: int = 0) -> Decimal:
     return Decimal((sign, (*digits, *(0,) * (exponent + shift - lowest)), lowest))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speech:
     """Writes values for people; ``locale`` is empty for the spelling that no place has."""
 
@@ -346,7 +347,7 @@ def _listed(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instance:
     """A rule with values for its variables; ``kinds`` are those of the variables."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import UNTIMED, Assumption
+from constat.frozen import frozen
 from constat.logic import OPEN, NullPolicy, null_cells
 from constat.proof.encoding import (
     Notation,
@@ -145,7 +145,7 @@ def _certificates(document: Mapping[str, Any]) -> int:
 Shown = tuple[str, Grounds]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceShown:
     """Where a row or an absence was read: query and parameters are exact."""
 

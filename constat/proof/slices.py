@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from constat.frozen import frozen
 from constat.logic import OPEN, add_exactly, is_beyond
 from constat.proof.groups import Aggregates, Group
 from constat.proof.instances import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 Number = int | Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Top:
     """``total`` is ``None`` where nobody knows the most there can be.
 
@@ -54,7 +55,7 @@ class Top:
     grows: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summand:
     """An assignment: values of the local variables, a fact for each positive literal."""
 
@@ -62,7 +63,7 @@ class Summand:
     premises: tuple[Fact | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """What carries a threshold of a node; ``total`` is a lower bound of its result."""
 

@@ -10,12 +10,12 @@ Example: the rows `(10,)` and `(9,)` make the lines `["10"]` and `["9"]` of one 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _BLOCK: Final = 1 << 16
 _POWERS: Final = tuple(10**place for place in range(_MOST_DIGITS + 1))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Column:
     """Whole numbers in two parts: whether each is negative, and its digits as a number."""
 

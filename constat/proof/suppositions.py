@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from constat.analysis.attributes import ABDUCIBLE, REMOVABLE, cost_from, declared_cost
+from constat.frozen import frozen
 from constat.logic import Aggregate, Constant, Kind, Negative, Positive, Variable, outer_names
 from constat.proof.symbolic import (
     Binding,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 # What is named and derived stands for what it rests on: see `leaves_below` of the worlds.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Abducibles:
     """Costs by predicate: of a fact that is supposed, of one that is taken away."""
 
@@ -64,7 +65,7 @@ def abducibles(program: AnalysedProgram) -> Abducibles:
 Conclusion = tuple[str, tuple[object, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Show:
     """A literal of a rule to show, with the holes of its variables.
 
@@ -83,7 +84,7 @@ class Show:
     empty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deny:
     """A row that must not hold.
 
@@ -95,7 +96,7 @@ class Deny:
     late: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Equate:
     """A hole that becomes ``factor * target + offset``; without a target, the offset.
 
@@ -113,7 +114,7 @@ class Equate:
 Task = Show | Deny | Equate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Supposed:
     """A row that is supposed; its cells may be values to be chosen."""
 
@@ -121,7 +122,7 @@ class Supposed:
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Made:
     """A structure that is made of values to be chosen: the hole it fills, and its parts.
 
@@ -135,7 +136,7 @@ class Made:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Demanded:
     """A literal that was found to hold, with the holes of its variables.
 
@@ -146,7 +147,7 @@ class Demanded:
     env: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grouped:
     """An aggregate whose value was taken, with so many supposed rows that take part."""
 
@@ -154,7 +155,7 @@ class Grouped:
     rows: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """What is left to show, and what was supposed to get there."""
 

@@ -11,13 +11,13 @@ Example: with a revenue of 400 and one more order of ``x``, ``?total > 1,000`` b
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from constat.frozen import frozen
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
@@ -51,14 +51,14 @@ class UnsolvedError(Exception):
     """A condition that this search does not solve."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hole:
     """An unbound variable, or a value to be chosen."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linear:
     """``factor * x + offset`` of a number ``x`` to be chosen; the factor is not 0."""
 
@@ -75,7 +75,7 @@ class Linear:
 Cell = Hole | Linear | int | float | str | Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """What a value to be chosen has to fulfil: ``x operator bound``."""
 
@@ -124,7 +124,7 @@ def number_of(number: Fraction, kind: Kind) -> Value:
     return int(number)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binding:
     """What holes are bound to, their kinds, and which of them are values to be chosen."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import heapq
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.derivations import (
     BY_CONFIDENCE,
     BY_CONFIDENCE_AND_SIZE,
@@ -60,7 +61,7 @@ Rank = tuple[int, int]
 _ANY: Final = ("", ())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effort:
     """How long proofs may be looked for; ``steps`` bound memory as well."""
 
@@ -68,7 +69,7 @@ class Effort:
     steps: int = 20_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ranked:
     """A proof of ``answer``: a node for each fact it uses, and what it is worth.
 
@@ -87,7 +88,7 @@ class Ranked:
         return len(self.nodes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Choice:
     """The instance that a proof has for a fact, with what it rests on."""
 
@@ -103,7 +104,7 @@ class _Choice:
         return replace(self.way, premises=self.below(), totals=()) if self.listed else self.way
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """The proofs that have the first ``given`` choices and then none of the ``forbidden`` ways."""
 
@@ -112,7 +113,7 @@ class _Part:
     forbidden: frozenset[Way] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Found:
     """A best proof of a part; ``part`` is missing where it has been cut already."""
 

@@ -6,11 +6,11 @@ part of the proof: a person typed the goal, or confirmed it, or nobody has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.logic import Constant, Variable, is_wildcard
 from constat.proof.sentences import PLAIN, Speech, describe_row, style_of
 from constat.syntax import print_term
@@ -32,7 +32,7 @@ class Status(Enum):
     UNCONFIRMED = "unconfirmed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Translation:
     """A question, the goal that it was read as, and on whose word.
 

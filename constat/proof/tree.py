@@ -9,11 +9,11 @@ The shape is flat because a proof may be 10,000 steps deep, and nothing here may
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from constat.evaluation import in_parts
+from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.proof.instances import AggregateCode, NegativeCode, opened
 from constat.proof.levels import Completeness, millionths, spell
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One line of a derivation and what stands under it.
 
@@ -70,7 +70,7 @@ class Step:
     level: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GapShown:
     """A missing fact as a goal to paste back."""
 
@@ -83,7 +83,7 @@ class GapShown:
     edit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tree:
     """What became of a goal, and why.
 

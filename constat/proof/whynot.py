@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.counterexamples import Counterexample, counterexamples
 from constat.proof.instances import (
     AggregateCode,
@@ -39,7 +40,7 @@ MOST_BINDINGS: Final = 10_000
 FAILED, OPEN_STATE, NOT_TRIED = "failed", "open", "not tried"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Halt:
     """Where a rule stops.
 
@@ -127,7 +128,7 @@ def engine_order(
 _SECONDS: Final = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """How far a rule gets.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram, Component
 from constat.evaluation import ABSENT, ACCEPTED, Demand, FillablePredicate, filled_externals
+from constat.frozen import frozen
 from constat.logic import (
     NIL,
     OPEN,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 _GROUP: Final = "abduction.group"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Delta:
     """What is supposed: rows more, rows fewer."""
 
@@ -293,7 +294,7 @@ def _matches(row: Row, shape: OpenRow) -> bool:
 _UNUSUAL: Final = 900_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shown:
     """A fact to suppose: with variables for what may be chosen, conditions, and as it was tried."""
 
@@ -302,7 +303,7 @@ class Shown:
     tried: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chosen:
     """A set of facts; ``shapes`` are what is compared between sets.
 

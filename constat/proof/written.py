@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Apply,
@@ -33,7 +34,7 @@ LEFT_OUT: Final = Variable("_0")
 """Stands for a field that a pattern leaves out; no rule has it, wildcards count from 1."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A literal as people read it; ``places`` are those of the body that it stands for.
 

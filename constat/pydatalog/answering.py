@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -27,6 +26,7 @@ from constat.evaluation import (
     Observer,
     ignore_event,
 )
+from constat.frozen import frozen
 from constat.logic import Atom, Predicate, Row, has_null_cells
 from constat.pydatalog.framing import LENGTH, SECONDS, Incoming
 from constat.pydatalog.translation import needed, refusals, translate
@@ -264,7 +264,7 @@ MEMORY: Final = 2 << 30
 """Bytes of address space for the child."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerSet:
     """The rows that match a goal, or why there is no answer.
 

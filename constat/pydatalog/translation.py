@@ -10,6 +10,7 @@ from typing import Final, assert_never, cast
 
 from constat.analysis import AnalysedProgram
 from constat.diagnostics import Diagnostic
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -42,7 +43,7 @@ Term = int | str
 Terms = tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Premise:
     """A relation applied to terms, or its absence."""
 
@@ -51,7 +52,7 @@ class Premise:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where the rows of a predicate stand: in a relation of its own, or in a shared one.
 
@@ -69,7 +70,7 @@ class Place:
         return Premise(self.relation, (*tag, *terms, *(0,) * self.padding))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """A shared relation that is asked once, in full, before what uses it.
 
@@ -80,7 +81,7 @@ class Stage:
     members: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Same:
     """Two bound terms have the same number."""
 
@@ -88,7 +89,7 @@ class Same:
     right: Term
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """A comparison of two bound terms of one kind."""
 
@@ -98,7 +99,7 @@ class Condition:
     right: Term
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computation:
     """`result = function(arguments)`; the arguments are bound, the result need not be."""
 
@@ -109,7 +110,7 @@ class Computation:
     result: Term
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Summary:
     """`result = function` over the rows of `relation` whose first columns are `group`.
 
@@ -134,7 +135,7 @@ class Summary:
 Literal = Premise | Same | Condition | Computation | Summary
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """A head that follows from a body."""
 
@@ -142,7 +143,7 @@ class Clause:
     body: tuple[Literal, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """Everything one run of pyDatalog needs. `arities[i]` is the width of relation i."""
 

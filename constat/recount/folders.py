@@ -15,13 +15,14 @@ import secrets
 import shutil
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import analyse
 from constat.check.values import is_spelled
 from constat.diagnostics import ConstatError, Severity
 from constat.diagnostics.interruption import check_interrupted
+from constat.frozen import frozen
 from constat.logic import Kind, Predicate, Program, Variable, null_policies
 from constat.recount.recounting import (
     Claim,
@@ -63,7 +64,7 @@ class FolderError(Exception):
     """What is in the folder is not what was written; `str()` says why, without outside bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """A relation in a file: its name, how many rows it has, and the hash of the file."""
 
@@ -72,7 +73,7 @@ class Stored:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """What a folder is about, and what counting again came to.
 
@@ -92,7 +93,7 @@ class Answered:
 # ------------------------------------------------------------------------------------- writing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computed:
     """An answer that was computed: by which rules, over which inputs, and when."""
 

@@ -24,6 +24,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -64,7 +65,7 @@ _SAME: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """What a term is in SQL: its value, and its mark; without one it always has a value."""
 
@@ -72,7 +73,7 @@ class Cell:
     mark: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """The columns that an atom reads, and those whose value nothing else reads."""
 
@@ -80,7 +81,7 @@ class Reading:
     single: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Source:
     """A table to read, and whether its rows have marks."""
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from constat.diagnostics.interruption import check_interrupted
+from constat.frozen import frozen
 from constat.logic import Aggregate, Comparison, Kind, Positive, Variable, literal_variables
 from constat.recount.statements import INTEGERS, RefusedError, RuleStatement, literal, type_of
 
@@ -62,7 +63,7 @@ def _one_bit(places: Numbers) -> Words:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lines:
     """Some lines of a matrix, their numbers rising, each a row of words."""
 
@@ -391,7 +392,7 @@ def _together(parts: Sequence[Lines]) -> Lines | None:
 # --------------------------------------------------------------------------------------- values
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Numbering:
     """The numbers of the values of some columns: their distance from `low`, or those of a table.
 
@@ -422,7 +423,7 @@ class Numbering:
         return f"CAST(CAST({number} AS HUGEINT) + {self.low} AS {type_of(self.kind)})", ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filled:
     """A relation of two columns that is a matrix."""
 
@@ -500,7 +501,7 @@ def _whole(lines: Lines, matrix: Matrix) -> Words:
 # ---------------------------------------------------------------------------------------- rules
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Link:
     """What joins a variable of a chain to the next one: a member, or a part by its number.
 
@@ -511,7 +512,7 @@ class _Link:
     is_turned: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Chain:
     """A recursive rule: its head is the product of its links; `apart` excludes equal values."""
 
@@ -520,7 +521,7 @@ class _Chain:
     apart: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """What a rule reads besides the component: a table with two columns."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Clock, LimitReachedError
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Constant,
@@ -54,7 +55,7 @@ class State(Enum):
     NOT_CHECKED = "not checked"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recount:
     """The result of a check.
 
@@ -80,7 +81,7 @@ class Recount:
         return self.state is State.DIFFERS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """What a run says: the rows that match an atom, in the columns `places` of it.
 
@@ -96,7 +97,7 @@ class Claim:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """What a check may use: seconds, bytes of memory and threads (0: as much as seems right).
 

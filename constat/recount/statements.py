@@ -16,6 +16,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -90,7 +91,7 @@ def select(outputs: Sequence[str], sources: Sequence[str], conditions: Sequence[
     return " ".join(["SELECT", ", ".join(outputs), "FROM", read, "WHERE", conjunction(conditions)])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Functions:
     """The names of the functions in SQL that compute what SQL itself does not say our way."""
 

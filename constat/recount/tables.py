@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -24,6 +23,7 @@ from constat.check.functions import call, compare, operator_holds, round_to_plac
 from constat.check.values import parse, spell
 from constat.evaluation import UNTIMED, Demand, RelationPredicate
 from constat.evaluation.processor import set_up_duckdb
+from constat.frozen import frozen
 from constat.logic import OPEN, Kind, NullCell, NullPolicy, has_null_cells
 from constat.recount.statements import (
     INTEGERS,
@@ -499,7 +499,7 @@ def _rounded(exact: Fraction, kind: Kind) -> str | None:
 _DEAR: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """The tables of a relation: its whole, certain rows, and the others where there are any."""
 

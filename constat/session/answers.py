@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final, Protocol, overload
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine.state import MAX_FAILURES
 from constat.evaluation import POSSIBLE, Verdict, conflicts_met, snapshot_met
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -104,7 +105,7 @@ DIFFERENT = 7
 _EXIT_CODES = MappingProxyType({Settled.FOR_CERTAIN: 0, Settled.UNDER: 3, Settled.OPEN: 4})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerColumn:
     """A variable of the query and the kind of its values."""
 
@@ -112,7 +113,7 @@ class AnswerColumn:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenReason:
     """Why there may be more answers: what was not known, how often, and one goal to ask for."""
 
@@ -127,7 +128,7 @@ class OpenReason:
     """The declaration that decides it where null means that there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notes:
     """What is known of a row beside its verdict.
 
@@ -141,7 +142,7 @@ class Notes:
 _NOTHING = Notes()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerRow:
     """One answer: a value for each column, and a verdict.
 
@@ -177,7 +178,7 @@ class AnswerRow:
         return self.show(self.values)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowDifference:
     """A row that was computed and did not prove.
 
@@ -191,7 +192,7 @@ class RowDifference:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowCheck:
     """What came of proving some rows one by one; `asked` is how many were wished for."""
 
@@ -200,7 +201,7 @@ class RowCheck:
     differences: tuple[RowDifference, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SecondRows:
     """What another engine says: rows without verdicts, in the order of their values.
 
@@ -391,7 +392,7 @@ class Answers:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """Rows of a set of answers, some or all; a row is made when it is read."""
 

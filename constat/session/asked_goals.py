@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import analyse, check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
+from constat.frozen import frozen
 from constat.logic import (
     FUNCTIONS,
     Aggregate,
@@ -98,7 +99,7 @@ def _check_names(names: Iterable[object]) -> None:
             raise ConstatError([Diagnostic("C0590", message, help=hint)])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AskedGoal:
     """A goal over a program; `text` is what was typed where that is more than the atom."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from constat.analysis import check_goal
@@ -23,6 +23,7 @@ from constat.authoring.prompts import PromptBuilder, stems
 from constat.catalog import SourceFailureError, open_connection
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.library.reviewing.drafts import join_drafts as drafts_join_drafts
 from constat.logic import Variable, display_value
 from constat.model import ModelError, Task
@@ -536,7 +537,7 @@ _SUB_MOST_REJECTED: Final = 3
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned(Generic[Found]):
     """What came of planning: the result, the drafts that joined, and what went wrong."""
 

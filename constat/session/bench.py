@@ -6,10 +6,11 @@ longer than the question. Example: `bench.evaluating(observe)` gives the tiers f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from constat.frozen import frozen
 from constat.logic import Constant
 from constat.proof.projection import reading_least
 from constat.tiers.declarations import reads_by_column
@@ -52,7 +53,7 @@ class Evaluating(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bench:
     """What of a session is needed to answer: its project and program, and how it evaluates."""
 

@@ -32,6 +32,7 @@ from constat.evaluation import (
     in_parts,
 )
 from constat.forward import Options, Outside, evaluate
+from constat.frozen import frozen
 from constat.logic import (
     Atom,
     Column,
@@ -90,7 +91,7 @@ if TYPE_CHECKING:
 # What is spilled goes where this machine lets us write.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A query to compute in bulk, and what is done with its answers as a whole.
 
@@ -121,7 +122,7 @@ _STRENGTH: Final = "strength"
 _UNPROVED: Final = "unproved"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GradedRows:
     """What a graded query found.
 
@@ -242,7 +243,7 @@ def _ground(results: Results) -> GradedRows:
     return GradedRows(listed, counts[ACCEPTED], counts[POSSIBLE], counts[CONCEIVABLE], {}, verdicts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shapes:
     """Open shapes: the columns of the answer that they know, their rows, their strength."""
 
@@ -251,7 +252,7 @@ class _Shapes:
     strength: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Comparison:
     results: Results
     goal: Atom
@@ -410,7 +411,7 @@ class _Comparison:
 # by the reference engine, asked for these rows alone, and of many every assumption is named.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GradedRests:
     """The assumptions of the whole, and notes by row of the answer."""
 
@@ -446,7 +447,7 @@ def graded_rests(
     return GradedRests(_sorted([*noted, *closing]), notes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Alike(Mapping["Row", Notes]):
     """The same notes for every accepted row."""
 
@@ -532,7 +533,7 @@ def _plain(predicate: Predicate) -> tuple[Column, ...]:
     return tuple(replace(column, attributes={}) for column in predicate.columns)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rows:
     """The rows to prove, as an external predicate that is asked for all of them first."""
 
@@ -616,7 +617,7 @@ _INSTEAD: Final[Mapping[Kind, Value]] = MappingProxyType(
 """What stands in a cell that nobody reads: the same in every row, so it tells no rows apart."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _ByColumn:
     """An external predicate of which some columns are not read."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.analysis import check_goal
@@ -15,6 +14,7 @@ from constat.catalog.schema.described import OPERATION
 from constat.catalog.schema.drafting import draft_text, drafted
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.library.listing import list_rules
 from constat.logic import OPEN, Constant, Open, Variable, display_value
 from constat.proof import decide
@@ -150,7 +150,7 @@ def _spread(*names: str) -> str:
     return " ".join(dict.fromkeys(words))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftedTables:
     """The text of a rule file, and the predicates in it."""
 

@@ -10,10 +10,11 @@ Example: with one order dropped the reason is that the snapshot has a row which 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.decoding import read_members
 from constat.proof.rebuilding import commitments_of, opened_keys
 from constat.proof.signing import SigningError
@@ -35,7 +36,7 @@ class _RejectedError(Exception):
     """The certificate does not show what the snapshots have."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpeningReport:
     """What became of the leaves. `opened` counts rows by predicate, `not_opened` are the others."""
 

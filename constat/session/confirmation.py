@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +18,7 @@ from constat.authoring.losses import losses
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.chain import PERIODS
 from constat.explore.plan import Work, plan_digest, ranking_query
+from constat.frozen import frozen
 from constat.library.approvals import hash_below
 from constat.library.cases.cases import goals_asked
 from constat.library.reviewing.confirmations import Confirmations
@@ -57,7 +58,7 @@ _PRONOUN: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """A question and the goal it was read as, in the program that answers it.
 

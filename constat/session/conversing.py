@@ -13,13 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.authoring.constants import without_echo
 from constat.authoring.discovery import fenced
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
+from constat.frozen import frozen
 from constat.memory import Author, Call, Memory, Message, Place, Result, Role, Text
 from constat.memory.quotations import MARKER
 from constat.store import FactStore
@@ -45,7 +46,7 @@ _WITH_SAMPLES: Final = "+samples"
 _WHO: Final = MappingProxyType({Role.SYSTEM: "system", Role.USER: "person"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """Something that was done for a question: a tool, its arguments as JSON, what it gave."""
 
@@ -55,7 +56,7 @@ class Done:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exchange:
     """A question of a person, what was done for it, and what a model said of the answer."""
 
@@ -64,7 +65,7 @@ class Exchange:
     said: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Before:
     """What was said before a question: a text for a prompt, and where constants were seen."""
 

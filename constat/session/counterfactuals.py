@@ -12,12 +12,12 @@ Example: of ``approved(A102)``, 58 above what is allowed: ``loan(L2, P2, 252)`` 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import account_of
@@ -38,7 +38,7 @@ _NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL})
 _OF_SOURCES: Final = frozenset({"DATABASE", "API", "DOCUMENT"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counterfactual:
     """A change after which the goal holds: in words, and as options of `what-if`."""
 
@@ -48,7 +48,7 @@ class Counterfactual:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counterfactuals:
     """The changes that were confirmed; ``stopped`` tells that some were not tried."""
 

@@ -10,7 +10,7 @@ goal too: two rows have this key and differ in a column, among the rows of the s
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.logic import (
     Atom,
     Comparison,
@@ -61,7 +62,7 @@ _ORDER: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DataCheck:
     """What came of one constraint or key; the verdict is about "it holds for all rows".
 

@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import stat
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from constat.catalog.schema.introspection import reading
 from constat.diagnostics import ConstatError, Severity
 from constat.explore.sandbox.levels import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
+from constat.frozen import frozen
 from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
 from constat.project.loading import environment_of
@@ -46,7 +46,7 @@ WARNING: Final = "warning"
 ERROR: Final = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One thing that was looked at: how it is, and what mends it."""
 

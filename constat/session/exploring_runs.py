@@ -9,7 +9,7 @@ import platform
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,6 +52,7 @@ from constat.explore.runs import (
     Working,
     Workshop,
 )
+from constat.frozen import frozen
 from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
 from constat.proof import build_certificate
@@ -303,7 +304,7 @@ def _reason(problem: ConstatError | SourceFailureError | StoreFailureError) -> s
 _CHARTS: Final = ("bar", "line")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A question that is kept, with everything that its run needs.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from constat.analysis.attributes import cost_from
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.logic import Atom, Constant
 from constat.proof import decide, render_tree
 from constat.proof.abduction import Abduction, Found, Search
@@ -329,7 +330,7 @@ _SHARE_TO_SEARCH: Final = 0.8
 _HOLDING: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """How many sets are wanted, what is abducible besides what is declared, and for how long."""
 
@@ -339,7 +340,7 @@ class Asked:
     seconds: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MissingSet:
     """One set: facts to suppose, with conditions on what may be chosen; facts to take away.
 

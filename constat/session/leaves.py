@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Demand, FillablePredicate, FilledRow, in_parts
+from constat.frozen import frozen
 from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, sha256
@@ -54,7 +55,7 @@ _OTHERWISE: Final = "the project does not declare it so"
 _NOBODY: Final = frozenset({"unresolved", "closed"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A fact or source of a certificate and what became of it.
 
@@ -69,7 +70,7 @@ class Leaf:
     reached: bool = field(default=True, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shown:
     """A row of the certificate with what it rests on."""
 
@@ -525,7 +526,7 @@ _LEAVES: Final = "leaves"
 _NOT_READ: Final = "leaves were not re-read"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedDraft:
     """A draft that a certificate rests on; without a status the quarantine does not have it."""
 
@@ -541,7 +542,7 @@ class JoinedDraft:
         return f"with draft {short}, which is {self.status}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeafReport:
     """The checker's report, what became of the leaves, and the drafts that were asked with."""
 

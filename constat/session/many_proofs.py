@@ -8,10 +8,10 @@ where decisions are logged, each is written down before it is given. Example:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from constat.frozen import frozen
 from constat.proof.many import decide_many
 from constat.proof.topk import Effort, Ranking
 from constat.session.asked_goals import asked_over
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from constat.session.result import Result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """How large a proof is: its different facts, its height, and its size as a tree.
 

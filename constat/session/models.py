@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.evaluation import ignore_event
+from constat.frozen import frozen
 from constat.model import ModelError, Task, answered_of, canonical, hash_of, since
 from constat.model.anthropic_client import ADDRESS, AnthropicProvider
 from constat.model.asking import AskingClient, Surroundings
@@ -33,7 +34,7 @@ _KEYLESS: Final = "C0822"
 _MOST_WARNINGS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedModel:
     """A configured model for people: whether its key is set is told, the key never."""
 
@@ -245,7 +246,7 @@ _SHORTEST: Final = 8
 _DIGITS: Final = frozenset("0123456789abcdef")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsedSoFar:
     """What one task has used at one model, in all programs."""
 
@@ -260,7 +261,7 @@ class UsedSoFar:
     currency: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelOverview:
     """The models, the budgets in words, the tape, what was used."""
 
@@ -273,7 +274,7 @@ class ModelOverview:
     tape_answers: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShownReply:
     """A prompt and its reply, both as the JSON that hashes are taken of. A tape tells no task."""
 

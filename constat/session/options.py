@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.project.settings import OFF
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from constat.session.checking import Checks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogAs:
     """How a decision is written down.
 
@@ -40,7 +40,7 @@ WAIT_SECONDS: Final = 2.0
 """How long rows wait for a check that goes on beside them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BulkOptions:
     """What is done with answers in bulk as a whole.
 
@@ -69,7 +69,7 @@ SAMPLE: Final = 25
 """How many rows of a population get a certificate of their own, to be looked at."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PopulationWish:
     """What is wanted: a sample of how many of each verdict, its seed, and among whom others are.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
@@ -11,6 +10,7 @@ from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.explore.chain import Chain
 from constat.explore.events import Generating, Spent
 from constat.explore.plan import Plan, PlanWord, Work, plan_hashes, plan_rule
+from constat.frozen import frozen
 from constat.library.approvals import (
     WITHDRAWN,
     Approval,
@@ -48,7 +48,7 @@ Review = Callable[[Plan, Chain], Plan | None]
 """Sees a plan before it runs; gives the plan to run, or nothing to hold it back."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """How a question is to be explored.
 
@@ -199,7 +199,7 @@ def _no_database(step: Step, name: str, known: list[str]) -> Diagnostic:
 FOLDER: Final = "plans"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planned:
     """A plan with its chain, the exploration it is kept in, and who asked its question."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from constat.catalog.fact_ports import input_file
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import ResourceError, Resources, StageReport, ignore_event
 from constat.forward import Files, Options, Outside, evaluate
+from constat.frozen import frozen
 from constat.logic import Atom, Variable
 from constat.plan.forward import ForwardPlan, PlanOptions, Sizes, Strategy, plan_forward
 from constat.proof.projection import with_projections
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from constat.syntax import Mode
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanQuestion:
     """How to plan: a strategy to take where it is right, whether demands may be used."""
 
@@ -51,7 +52,7 @@ class PlanQuestion:
         return PlanOptions(strategy=self.strategy, magic=self.magic)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExplainedPlan:
     """A plan, with reports of its stages if it was run.
 
@@ -76,7 +77,7 @@ class ExplainedPlan:
     """What the sources of inputs were told, so that other rows did not come."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramFile:
     """A program to explain, as `constat run` takes it."""
 

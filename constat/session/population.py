@@ -35,6 +35,7 @@ from constat.check.population import (
 from constat.check.values import spell
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Verdict
+from constat.frozen import frozen
 from constat.logic import Constant, Kind, Variable, display_value, has_null_cells, is_wildcard
 from constat.session.answers import DIFFERENT, Settled
 from constat.session.querying import outcome_answers
@@ -54,7 +55,7 @@ MOST_DOUBTFUL: Final = 2_000
 _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenPopulation:
     """What was written: the goal, how many rows have each verdict, and whether there are others."""
 
@@ -81,7 +82,7 @@ class Prove(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proving:
     """How goals are proved, and queries answered, for one folder."""
 
@@ -233,7 +234,7 @@ def _own(proving: Proving, one: _Listed) -> Result:
     return result
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Draft:
     """All that goes into a folder."""
 

@@ -10,10 +10,10 @@ columns left out are not asked for. A goal is a query of one atom.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from constat.diagnostics import Diagnostic, Span
+from constat.frozen import frozen
 from constat.logic import (
     COMPARISONS,
     Apply,
@@ -39,7 +39,7 @@ _WORD: Final = re.compile(r"[A-Za-z]+")
 _BARE_WORD: Final = re.compile(r"[^\s,()\"'<>=!]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Query:
     """What is asked: literals, and the columns of the answer with their declarations."""
 
@@ -110,7 +110,7 @@ class _QueryScanner(GoalScanner):
         return found.group()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Compared:
     """A comparison whose constants wait for the kinds of the variables."""
 

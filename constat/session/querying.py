@@ -21,6 +21,7 @@ from constat.evaluation import (
     Verdict,
     filled_externals,
 )
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Atom,
@@ -175,7 +176,7 @@ class _Watched:
 # an open shape covers is at least possible.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compiled:
     """A query as an atom of a program.
 

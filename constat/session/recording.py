@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.evaluation import Answer, Opening, Origin, Portion
+from constat.frozen import frozen
 from constat.logic import OPEN
 from constat.logic.structures import types_form
 from constat.proof import decide
@@ -466,7 +467,7 @@ def _warning(message: str) -> Diagnostic:
 # Looking changes nothing; only answers leave, stated facts are never touched.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedAnswer:
     """An answer in the record: about how many keys of which columns, and when it was recorded."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.check import check_certificate
@@ -19,6 +18,7 @@ from constat.check.canonical import Rejected
 from constat.check.checking import questions_about_hidden
 from constat.check.values import HIDDEN
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.redaction import (
     CannotHideError,
     Commitments,
@@ -42,7 +42,7 @@ _MOST_ROUNDS: Final = 20
 _MARKS: Final = (("personal", ("auditor", "subject")), ("confidential", ("subject",)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hiding:
     """Columns by name, a view, and the codes of hidden values that are opened again."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.frozen import frozen
 from constat.memory import Memory
 from constat.memory.archive import Archive
 from constat.memory.lines import SILENT
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """How to compact: within ``budget`` tokens, or by the policy of a profile.
 
@@ -53,7 +54,7 @@ class Wish:
     rules: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contradiction:
     """Two claims about one slot, neither of which corrects the other."""
 
@@ -99,7 +100,7 @@ class Checked:
     report: Report
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statistics:
     """What is kept of a session."""
 

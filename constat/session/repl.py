@@ -6,7 +6,7 @@ import contextlib
 import re
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -16,6 +16,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation.processor import set_up_duckdb
 from constat.explore.answered import Explored
 from constat.explore.sandbox.databases import table_of_cells
+from constat.frozen import frozen
 from constat.logic import Constant
 from constat.session.conversing import PROVE, Conversation, Done, Exchange, new_name, verdict_json
 from constat.session.drafted import JoinedProgram
@@ -133,7 +134,7 @@ class Kind(Enum):
     QUESTION = "question"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lacking:
     """Goals with the facts that they lack, and those that a limit kept from being tried again."""
 
@@ -141,7 +142,7 @@ class Lacking:
     untried: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _State:
     """What was typed and counts."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat import __version__
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.comparison import compare
 from constat.proof.decoding import read_members
 from constat.proof.rebuilding import rebuild
@@ -97,7 +97,7 @@ DIFFERENT: Final = 7
 _WORDS: Final = (("gone", "vanished"), ("new", "appeared"), ("changed", "changed"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """What the record gives. Where the bytes differ, `members` are those that do.
 
@@ -122,7 +122,7 @@ class Replay:
         return SAME if self.same else DIFFERENT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drift:
     """A fact of the certificate today.
 
@@ -134,7 +134,7 @@ class Drift:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveReplay:
     """The same goal with the sources and rules of today: facts, rules, and what differs."""
 

@@ -8,11 +8,12 @@ or takes too long, confidences are left out and every assumption that was met is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import UNTIMED, in_parts
+from constat.frozen import frozen
 from constat.proof.instances import AggregateCode, NegativeCode
 from constat.proof.lateness import TooLargeError, look_at
 from constat.proof.levels import MILLION
@@ -33,7 +34,7 @@ _MOST_NOTED: Final = 20_000
 _BEST_STEPS: Final = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rests:
     """The assumptions of the whole, and notes by row."""
 

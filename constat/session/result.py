@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat import __version__
 from constat.evaluation import Origin, Verdict
+from constat.frozen import frozen
 from constat.proof import build_certificate, proof_tree
 from constat.proof.certificate import Told
 from constat.proof.decide import withheld
@@ -255,7 +256,7 @@ def _made(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """How a question is to be answered.
 
@@ -275,7 +276,7 @@ class Wish:
     require_confirmed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """The answers of a goal with variables: its columns, the first rows as texts with verdicts.
 
@@ -288,7 +289,7 @@ class Listed:
     settled: Settled
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answered:
     """A question with its answer.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.library.approvals import (
     DRAFT,
     WITHDRAWN,
@@ -278,7 +279,7 @@ OPEN: Final = "proposed"
 _NOBODY: Final = "constat"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Word:
     """One person's word, before it is about anything."""
 

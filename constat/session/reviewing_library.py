@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.library.approvals import (
     APPROVED,
     DRAFT,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from constat.proof.signing import SigningKey
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """What a word is about: a rule by id and hashes, and the draft it was, if it was one."""
 
@@ -47,7 +48,7 @@ class Subject:
     asked_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approver:
     """Who gives the word, and the key it is signed with, if any."""
 

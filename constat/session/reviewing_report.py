@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.session.answers import Settled
 from constat.syntax import print_row
@@ -40,7 +41,7 @@ class Answering(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transition:
     """So many rows had one verdict and have another; `ABSENT` is that of rows not listed."""
 
@@ -50,7 +51,7 @@ class Transition:
     shown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effect:
     """What becomes of one predicate: rows before and after, whether the sets are known.
 
@@ -199,7 +200,7 @@ def _merged(earlier: Answers | None, later: Answers) -> Iterator[tuple[Row, str,
 # Both say the same; nothing is cut in JSON.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """A draft, or a proposed rule of a file (`kind` is `draft` or `rule`), in one line.
 
@@ -224,7 +225,7 @@ class Item:
         return {name: _listed(value) for name, value in asdict(self).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Review:
     """What a person should know before they decide.
 
@@ -312,7 +313,7 @@ class Review:
         yield from (f"  {one}" for one in self.remarks)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decided:
     """What a decision came to: the status that the draft or the rules have now.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from heapq import merge
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Resources, StrategyError, Verdict
+from constat.frozen import frozen
 from constat.logic import Atom, Kind, NullCell, Variable, canonical_decimal, row_order
 from constat.plan.forward import Relation
 
@@ -35,7 +36,7 @@ Order = tuple[tuple[int, bool], ...]
 """Columns to sort by, the first one first, each with whether it descends."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class StoredRows(Sequence["Row"]):
     """A part of the rows of a relation: so many from `start`, in an order.
 
@@ -178,7 +179,7 @@ class StoredRows(Sequence["Row"]):
         ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class LabelledRows(Sequence["Row"]):
     """Rows that lie in a database, and beside them those with cells that nobody knows, sorted."""
 
@@ -287,7 +288,7 @@ def _series(values: Sequence[Value | NullCell], kind: Kind) -> pd.Series:
 _NAME = "answers"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrowRows:
     """Rows that other libraries read by `__arrow_c_stream__`; each reading computes them anew."""
 

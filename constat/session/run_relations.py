@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -23,6 +23,7 @@ from constat.evaluation import (
     Resources,
     ignore_event,
 )
+from constat.frozen import frozen
 from constat.logic import Atom, Kind, Variable
 from constat.project.settings import ALWAYS, OFF
 from constat.session.run_outcomes import stopped, whole
@@ -180,7 +181,7 @@ class Relations(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Computation:
     """What to compute: the wanted predicates, from the files of the given ones."""
 

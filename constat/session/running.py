@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from constat.catalog.fact_files import STDIN, block_pieces, file_pieces, require
 from constat.catalog.fact_ports import OutputFile, input_file, output_file
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.evaluation import Resources, ignore_event
+from constat.frozen import frozen
 from constat.logic import Aggregate, Negative, Positive
 from constat.project.settings import BACKGROUND, OFF
 from constat.session.run_relations import UNBOUNDED, Computation, computed
@@ -51,7 +52,7 @@ _SOFTENED: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunnableProgram:
     """A program with what it reads and writes.
 
@@ -218,7 +219,7 @@ if TYPE_CHECKING:
 _CHUNK: Final = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOptions:
     """How to run.
 
@@ -241,7 +242,7 @@ class RunOptions:
     check: str = OFF
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """One result: `kind` is `file`, `stdout` or `size`; `file` is how the program names it."""
 
@@ -251,7 +252,7 @@ class Written:
     file: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunSummary:
     """What a run did."""
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.encoding import canonical, sha256
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
@@ -58,7 +58,7 @@ SOURCE: Final = "source"
 _SIGNATURE_RIGHTS: Final = 0o644
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GivenKey:
     """A public key that somebody names: the content of its file, its name, and the role, if any."""
 
@@ -67,7 +67,7 @@ class GivenKey:
     role: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SignatureReport:
     """What each signature is worth, and what is wanted and not there."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Demand
+from constat.frozen import frozen
 from constat.logic import format_value, null_cells
 from constat.proof.decoding import read_members
 from constat.proof.encoding import canonical, rows_hash
@@ -51,7 +52,7 @@ _SAYS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Snapshot:
     """All rows of a predicate, sorted, with their tree and what is said of them."""
 
@@ -66,7 +67,7 @@ class Snapshot:
         return [tuple(row[column] for column in self.order) for row in self.rows]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SignedSnapshot:
     """A snapshot and the line that its owner signed."""
 
@@ -74,7 +75,7 @@ class SignedSnapshot:
     line: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """A signed snapshot as a verifier reads it."""
 

@@ -6,10 +6,11 @@ rule file is shown as `is_vip(C001)`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import nearest
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -76,7 +77,7 @@ def shown_goal(predicate: Predicate, goal: Atom) -> str:
 _MOST_PLACES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unmet:
     """A constant that no source has: the columns where it was looked for, and what is near it.
 

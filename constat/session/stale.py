@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.decoding import read_members
 from constat.session.leaves import Rereading, written_goal
 from constat.session.stale_rules import PresentRules
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # "the source did not answer" is a kind of its own, because nothing follows from it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """Why a conclusion does not simply stand.
 
@@ -64,7 +64,7 @@ UNTOLD: Final = 4
 _MOST_FILES: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conclusion:
     """A certificate and what became of it: `current`, `stale` or `unknown`.
 
@@ -85,7 +85,7 @@ class Conclusion:
         return "unknown" if self.reasons else "current"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StaleReport:
     """All conclusions that were looked at, in the order of their files."""
 
@@ -117,7 +117,7 @@ class Prove(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Present:
     """The project as it is now."""
 

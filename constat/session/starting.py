@@ -8,7 +8,7 @@ import re
 import runpy
 import sys
 from contextlib import closing, contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import StringIO
 from pathlib import Path
 from time import monotonic
@@ -36,6 +36,7 @@ from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
 from constat.catalog.schema.words import identifier, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
 from constat.project.reading import expand
@@ -69,7 +70,7 @@ _MOST_FILES: Final = 200
 _LONGEST: Final = 30
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Beginning:
     """A database for `constat.yaml`. `address` is written there, `files` are in its place.
 
@@ -289,7 +290,7 @@ steps:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FirstRule:
     """The first rules: the predicate of the first goal, and the column whose values it is about.
 
@@ -539,7 +540,7 @@ _MOST_ROWS: Final = 1_000
 _NARROW: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Started:
     """A new project. `left_out` tables have no predicate yet; `variables` have to be set."""
 
@@ -614,7 +615,7 @@ apis:
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StartedApi:
     """A new project over an API; `left_out` counts operations that have no predicate."""
 

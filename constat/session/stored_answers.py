@@ -6,11 +6,12 @@ import hashlib
 import json
 import time
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.logic import Atom, Constant, Variable, has_null_cells, is_of_type
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 # another file.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptAnswer:
     """One kept answer: for which bound columns, how many keys and rows, how old (seconds).
 
@@ -68,7 +69,7 @@ class KeptAnswer:
     current: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptOfPredicate:
     """What is kept of one predicate, and how many keys were served and were not."""
 
@@ -80,7 +81,7 @@ class KeptOfPredicate:
     misses: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cleared:
     """How many answers were removed; `file` where the damaged file itself was."""
 
@@ -212,7 +213,7 @@ _FORMAT: Final = 1
 _ATTEMPTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """What of a session is needed: its project and program, and how it evaluates."""
 
@@ -224,7 +225,7 @@ class Surroundings:
     observe: Observer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Materialized:
     """A kept result, and why it may not be used; empty where it may.
 

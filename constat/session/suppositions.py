@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     Atom,
@@ -56,7 +57,7 @@ _GUARD: Final = Predicate(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SupposedProgram:
     """A program with other rules; `dropped` are the ids of those that do not stand."""
 
@@ -229,7 +230,7 @@ _EXAMPLES: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Suppositions:
     """What somebody supposes, as it was typed."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from constat.evaluation import StrategyError
+from constat.frozen import frozen
 from constat.logic import CONSTRUCTOR_OF, Kind, Value, aggregate_kind
 from constat.logic.arithmetic import unwrapped
 from constat.plan import (
@@ -51,7 +52,7 @@ class Tables(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """What a slot holds: a tree, or a constant that every query can spell for itself."""
 
@@ -401,7 +402,7 @@ def add_fold(writer: StepText, rows: Rows, step: Fold, layout: Layout, wish: Wis
     _append(rows, step, trees.column(alias, "v"), wish)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Groups:
     """The only groups that matter: a query of `k0`, `k1`, ..., and which of them are numbers."""
 
@@ -596,7 +597,7 @@ def _few(rows: Rows, step: Fold, wish: Wish) -> bool:
 # where that is said (`distinct`).
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadRows:
     """The query of a pipeline; the columns in `texts` hold texts where numbers are wanted."""
 
@@ -604,7 +605,7 @@ class HeadRows:
     texts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Touched:
     """The groups of the fold at a step that must be computed."""
 
@@ -774,7 +775,7 @@ class PipelineText:
         rows.add_condition(trees.opposite(trees.exists(found)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Wish:
     """How a fold is best computed: for given groups only, or for all; see `folding.Wish`."""
 

@@ -15,6 +15,7 @@ from constat.evaluation import (
     StrategyError,
     ignore_event,
 )
+from constat.frozen import frozen
 from constat.plan import Fold, Join
 from constat.plan.forward import Reading, Strategy
 from constat.plan.planning import demanded
@@ -161,7 +162,7 @@ _COLUMN: Final = 8
 _ENTRY: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """The columns of the expression, and where those of each predicate are among them."""
 
@@ -350,7 +351,7 @@ def _one(queries: Sequence[exp.Query], alias: str) -> exp.Query:
 # that the last round touched (in the first round for all), and for the bindings that it added.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Names:
     """The tables of one relation while the rounds run."""
 
@@ -378,7 +379,7 @@ class RoundTables:
         return trees.table(names.delta if reading is Reading.DELTA else names.full, alias)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variant:
     """A rule as one round computes it: what it reads of the last round, and for which groups."""
 

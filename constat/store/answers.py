@@ -8,9 +8,10 @@ import sqlite3
 import threading
 import time
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.store.state_file import Form, NotOursError, StateFile, close_quietly
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def remove(path: Path) -> None:
 # hash is kept.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fresh:
     """An answer to keep. `pattern` tells the bound columns, `tables` the tables that were read."""
 
@@ -109,7 +110,7 @@ class Fresh:
     body: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stored:
     """An answer that is kept; `whole` is false where its text is not what was written."""
 
@@ -129,7 +130,7 @@ class Stored:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counted:
     """How many keys of a predicate were served, and how many had to be asked for."""
 

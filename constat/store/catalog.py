@@ -6,10 +6,11 @@ import math
 import sqlite3
 import zlib
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.frozen import frozen
 from constat.store.state_file import Form, NotOursError, OtherVersionError, StateFile
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ _RANKED_AMONG: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Word:
     """A word, or the beginning of one, as the index is asked for it."""
 
@@ -281,7 +282,7 @@ _ADD_WORDS: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptSource:
     """A source as it was seen: under which settings, in which state, when, and what is left out."""
 
@@ -292,7 +293,7 @@ class KeptSource:
     problems: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptTable:
     """A table: what a list shows of it, all of it as JSON, and the tables that it points to.
 
@@ -310,7 +311,7 @@ class KeptTable:
     lines: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """Something to find: its label, where it is, what it is about.
 
@@ -327,7 +328,7 @@ class Entry:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """An entry that fits, with how well; more is better."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.store.clock import now
 from constat.store.state_file import Form, NotOursError, StateFile
 
@@ -27,7 +27,7 @@ _FORM: Final = Form("record of checks", 0x434E5343, 1, (_SCHEMA,), private=True)
 _MOST: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Difference:
     """An answer in bulk that was counted again and was not the same; `found_at` is UTC."""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.project import KEPT
 from constat.store.replacing import replaced
 from constat.store.state_file import WAIT_SECONDS, lock_within
@@ -50,7 +51,7 @@ class EntryError(ValueError):
     """A line that is no entry; the text says why, without quoting it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """One entry. `body` is `None` once it has expired; `until` is the time it is kept to."""
 
@@ -91,7 +92,7 @@ class Entry:
         return _canonical({"body": self.body, "head": self.head}) + b"\n"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """What is to be written down; the log gives it its place."""
 
@@ -405,7 +406,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 MOST_PROBLEMS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Anchor:
     """The state of a log at some time, kept where the log's keeper cannot change it."""
 
@@ -415,7 +416,7 @@ class Anchor:
     time: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogReport:
     """What became of a log. `log` is the id that it began with; `hash` that of its last entry."""
 
@@ -581,7 +582,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
 _PREFIX: Final = re.compile(r"(?:sha256:)?([0-9a-f]{8,64})\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decided:
     """A decision to be written down; `supersedes` is the number of an earlier one."""
 
@@ -594,7 +595,7 @@ class Decided:
     until: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """An entry with what later entries say about it."""
 
@@ -603,7 +604,7 @@ class Record:
     superseded_by: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expiry:
     """How many decisions were expired now, and how many are over their time but held."""
 

@@ -8,10 +8,10 @@ import re
 import sqlite3
 import unicodedata
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.store import clock
 from constat.store.state_file import Form, NotOursError, StateFile
 
@@ -38,7 +38,7 @@ _LAYOUT: Final = frozenset("\n\t")
 _JOINERS: Final = frozenset("\u200c\u200d")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewDraft:
     """A draft that comes in.
 
@@ -59,7 +59,7 @@ class NewDraft:
     asked_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """What became of a draft: one of the statuses, by whom, why, and when (UTC)."""
 
@@ -69,7 +69,7 @@ class Decision:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Endorsement:
     """One approver's word; `record` is what goes beside the rules once there are enough."""
 
@@ -79,7 +79,7 @@ class Endorsement:
     record: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """A draft as it is kept; `decision` is the last one about it."""
 

@@ -15,10 +15,11 @@ import os
 import secrets
 import sqlite3
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.store import clock
 from constat.store.state_file import WAIT_SECONDS, Form, StateFile, lock_within, locked_file
 
@@ -71,7 +72,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
 _FORM: Final = Form("store of explorations", 0x434E5345, 1, tuple(_SCHEMA.split(";")))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptPlan:
     """A version of a plan, and why there is one: `proposed`, `edited`, `mended step 2` ..."""
 
@@ -80,7 +81,7 @@ class KeptPlan:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """A question of an exploration.
 
@@ -104,7 +105,7 @@ class Question:
         return self.plans[-1].text if self.plans else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Exploration:
     """Questions that share their steps."""
 
@@ -114,7 +115,7 @@ class Exploration:
     questions: tuple[Question, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewQuestion:
     """A question to keep, with its first plan where there is one."""
 

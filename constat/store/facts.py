@@ -6,10 +6,11 @@ import hashlib
 import json
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.store import clock
 from constat.store.drafts import unprintable, unshowable
 from constat.store.state_file import Form, NotOursError, StateFile
@@ -34,7 +35,7 @@ _SCHEMA: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """Words that say a fact: bytes `start` to `end` of `text` in UTF-8.
 
@@ -141,7 +142,7 @@ _FORM: Final = Form("store of facts", 0x434E5354, 1, tuple(_FACTS_SCHEMA.split("
 _COLUMNS: Final = "id, predicate, row, author, note, added_at, retracted_at, retracted_by"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredFact:
     """A fact somebody stated: `row` as canonical texts, times in UTC. Active until retracted.
 

@@ -16,7 +16,7 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.interruption import committing
+from constat.frozen import frozen
 from constat.logic import Kind, Row, Value, format_value, parse_value
 from constat.store.scratch import Scratch
 
@@ -38,7 +39,7 @@ _BATCH: Final = 20_000
 _NATIVE: Final = frozenset({Kind.NUMBER, Kind.FLOAT})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptResult:
     """What is kept of a query: its columns with their kinds, and what it depends on.
 

@@ -8,11 +8,12 @@ import os
 import sqlite3
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.store import state_file
 from constat.store.clock import now
 from constat.store.state_file import Form, NotOursError, StateFile, locked_file, transaction
@@ -26,7 +27,7 @@ _DIGITS: Final = 32
 _MOST_NOTE: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flight:
     """Whether a request is ours to send, after how many seconds of waiting for another program.
 
@@ -106,7 +107,7 @@ class ModelAnswerError(Exception):
     """The file cannot be used; `str()` is the reason, without outside bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PaidReply:
     """A reply with its request, both in canonical form, and what it used.
 
@@ -129,7 +130,7 @@ class PaidReply:
     id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """Which reply told about a key, and at which place of it."""
 
@@ -138,7 +139,7 @@ class Told:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """What one task has used at one model, over all programs."""
 

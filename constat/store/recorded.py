@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.store.answers import failures
 from constat.store.state_file import Form, StateFile
 
@@ -47,7 +48,7 @@ _FORM: Final = Form("record of answers", 0x434E5352, 1, tuple(_SCHEMA.split(";")
 _LISTED: Final = "id, predicate, pattern, source, keys, rows, recorded_at, size"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FreshRecord:
     """An answer to record: `keys` tells of each key whether the answer says all about it.
 
@@ -65,7 +66,7 @@ class FreshRecord:
     body: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recorded:
     """An answer in the record. `body` is missing in lists.
 

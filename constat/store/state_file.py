@@ -9,9 +9,11 @@ import sqlite3
 import stat
 import time
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +84,7 @@ _IDENTITY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Identity:
     """Whose file it is: `empty` where it holds no table, and the two numbers of its header."""
 
@@ -163,7 +165,7 @@ class OtherVersionError(NotOursError):
     """The file is ours, of another version."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Form:
     """What a file is: its name for people, the two numbers in its header, and its tables.
 

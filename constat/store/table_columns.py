@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from constat.evaluation.processor import set_up_duckdb
+from constat.frozen import frozen
 from constat.store.table_forms import (
     FIXED,
     TEXTUAL,
@@ -36,7 +36,7 @@ _TIME: Final = "%Y-%m-%dT%H:%M:%S.%fZ"
 _PLACES, _WHOLE = 12, 26
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Digits:
     """How many digits the decimals of a column have at most, before the point and behind it."""
 

@@ -10,13 +10,14 @@ import json
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,7 +74,7 @@ class TableError(ValueError):
     """Bytes, rows or names that are no table; the message quotes no value."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A column. `data` are its cells one after another, texts with `ends`, the end of each.
 
@@ -87,7 +88,7 @@ class Column:
     ends: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """Columns of one length; times are in UTC."""
 

@@ -6,13 +6,14 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import numpy as np
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.logic import canonical_decimal
 from constat.store.table_forms import (
     FIXED,
@@ -40,7 +41,7 @@ Json = Scalar | list["Json"] | dict[str, "Json"]
 ARTIFACT_KINDS: Final = ("code", "output", "error", "plot", "query", "chart", "text")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewArtifact:
     """Something that a step left besides tables; `attempt` counts the tries of the step."""
 
@@ -51,7 +52,7 @@ class NewArtifact:
     attempt: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepResult:
     """All that a step leaves; it is kept as a whole or not at all."""
 
@@ -63,7 +64,7 @@ class StepResult:
     artifacts: tuple[NewArtifact, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredTable:
     """A version of a table.
 
@@ -82,7 +83,7 @@ class StoredTable:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StoredState:
     """A version of a state variable."""
 
@@ -93,7 +94,7 @@ class StoredState:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Note:
     """A line of the scratchpad."""
 
@@ -103,7 +104,7 @@ class Note:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Artifact:
     """Something that a step left besides tables, without its content."""
 
@@ -118,7 +119,7 @@ class Artifact:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """What `commit` kept, with the numbers that it got."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from constat.frozen import frozen
 from constat.syntax.lexer import lex
 from constat.syntax.parser import parse_file
 from constat.syntax.surface import Declaration, Port, RuleText
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Tokens alone are looked at, so nothing is resolved.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributePlace:
     """An attribute as it is spelled; `in_body` where it stands behind `:-`."""
 
@@ -47,7 +47,7 @@ def attribute_places(text: str, source_name: str) -> Iterator[AttributePlace]:
 # both say as one.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotated:
     """An item and its attributes; `subject` is the predicate it is about."""
 
@@ -56,7 +56,7 @@ class Annotated:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Annotations:
     """The annotated items of a text, in order, and its pragmas."""
 

@@ -8,11 +8,12 @@ comment beside it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic
+from constat.frozen import frozen
 from constat.logic import Predicate
 from constat.syntax.cursor import Mode
 from constat.syntax.lexer import lex
@@ -40,7 +41,7 @@ class ArgumentStyle(Enum):
     POSITIONAL = "positional"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AtomPlace:
     """The tokens of an atom: its predicate, its opening and its closing bracket."""
 
@@ -72,7 +73,7 @@ class AtomParser(Parser):
             self.atoms[known:] = [replace(one, is_fact=True) for one in self.atoms[known:]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Argument:
     """An argument with what stands between its separators; `value` is its first token.
 

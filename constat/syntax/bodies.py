@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NoReturn, assert_never
 
 from constat.diagnostics import Span
+from constat.frozen import frozen
 from constat.logic import NIL, Constant, Kind
 from constat.syntax.cursor import ResyncError
 from constat.syntax.mistakes import habits
@@ -72,7 +73,7 @@ _NO_LITERAL: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Group:
     """An open bracket around literals: what stood before it, its place, whether `!` denies it."""
 

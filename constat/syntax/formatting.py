@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, Severity, Span
+from constat.frozen import frozen
 from constat.syntax.argument_styles import ArgumentStyle, AtomParser, restyled, spelled_rules
 from constat.syntax.cursor import Mode
 from constat.syntax.lexer import lex
@@ -25,7 +26,7 @@ _PART: Final = re.compile(r"\n|//[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/")
 _BLANKS: Final = " \t\r\f\v"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gap:
     """Comments by where they stand; `own` has an empty text for each blank line."""
 

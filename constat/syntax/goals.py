@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Final, NoReturn
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.frozen import frozen
 from constat.logic import (
     Atom,
     Column,
@@ -203,7 +203,7 @@ _TOKEN: Final = re.compile(r"""[^\s,()"']+""")
 IsText = Callable[[int, str], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Argument:
     """One argument; `name` is a column's or empty.
 

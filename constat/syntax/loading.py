@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
+from constat.frozen import frozen
 from constat.logic import Predicate, Program
 from constat.syntax.cursor import Mode, mode_of
 from constat.syntax.lowering import lower
@@ -70,7 +71,7 @@ def parse_text(
     return lower(loading.items, diagnostics, known=known or {})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedRun:
     """A program to run as a whole: what it declares, reads and writes, in the order of the text."""
 

@@ -8,20 +8,19 @@ Nodes are never compared, so they have no equality. Variables and constants are 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from constat.diagnostics import Span
+from constat.frozen import frozen
 from constat.logic import Column, Constant, TypeDefinition, Variable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Wildcard:
     """`_`, a variable that nothing else names."""
 
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Call:
     """An operator or a named function applied to terms; `type_name` belongs to `as` alone."""
 
@@ -31,7 +30,7 @@ class Call:
     type_name: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class AggregateTerm:
     """`sum target : { body }`."""
 
@@ -44,7 +43,7 @@ class AggregateTerm:
 SurfaceTerm = Variable | Constant | Wildcard | Call | AggregateTerm
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SignedAtom:
     """`p(terms)` or `!p(terms)`; `names` has the column of each term, where columns are named.
 
@@ -58,7 +57,7 @@ class SignedAtom:
     names: tuple[tuple[str, Span], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Compared:
     """A comparison, `match` and `contains` included."""
 
@@ -68,7 +67,7 @@ class Compared:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Choice:
     """A group in parentheses: alternatives, each a conjunction."""
 
@@ -79,7 +78,7 @@ class Choice:
 SurfaceLiteral = SignedAtom | Compared | Choice
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Attribute:
     """`@[key = value]`; the parts of `@[key(name = value)]` have the keys `key.name`."""
 
@@ -88,7 +87,7 @@ class Attribute:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Notes:
     """What stands before an item: its description and attributes."""
 
@@ -96,7 +95,7 @@ class Notes:
     attributes: tuple[Attribute, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class RuleText:
     """A rule or fact: several heads, alternative bodies (none for a fact)."""
 
@@ -106,7 +105,7 @@ class RuleText:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class ConstraintText:
     """`.constraint name: body => then.`; `then` is `None` for `false`."""
 
@@ -117,7 +116,7 @@ class ConstraintText:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Declaration:
     """`.decl`: one name of it, with the columns."""
 
@@ -127,7 +126,7 @@ class Declaration:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Port:
     """`.input`, `.output` or `.printsize` of one predicate."""
 
@@ -138,7 +137,7 @@ class Port:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Include:
     """`.include "name"`."""
 
@@ -146,7 +145,7 @@ class Include:
     span: Span
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Pragma:
     """`.pragma "key" "value"`; the value may be absent."""
 
@@ -157,7 +156,7 @@ class Pragma:
 SurfaceItem = RuleText | ConstraintText | Declaration | Port | Include | TypeDefinition
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class SurfaceFile:
     """One file: its items in order, whether `.once` stands in it, and its pragmas."""
 

@@ -8,7 +8,7 @@ whose pages were all read, and are valid, is all there is.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.apis import Api, ApiError, PathError, Shape, read_path
@@ -25,6 +25,7 @@ from constat.evaluation import (
     Origin,
     QueryRun,
 )
+from constat.frozen import frozen
 from constat.logic import Kind, display_value
 from constat.project.apis import STRICT
 from constat.tiers.database import Fetched, RowReader, told_of
@@ -44,7 +45,7 @@ _SECONDS: Final = 60.0
 _SHOWN: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Prepared:
     """A predicate held against its operation: which columns are sent, and what shape answers have.
 
@@ -58,7 +59,7 @@ class _Prepared:
     fixed: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ran:
     """What a question gave, and the evidence of it."""
 

@@ -16,6 +16,7 @@ from constat.evaluation import (
     TierAsked,
     misfit,
 )
+from constat.frozen import frozen
 from constat.logic import OPEN, format_value
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.declarations import CERTIFICATES
@@ -125,7 +126,7 @@ _FEW: Final = 20
 _OURS: Final = frozenset({*BUILT_IN_TIERS, API, CERTIFICATES})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contribution:
     """What one tier said, and which tiers had failed before it for which keys."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Assumption, Evidence, Origin, Portion, Proved, ignore_event
+from constat.frozen import frozen
 from constat.project import BUILT_IN_TIERS, inside
 from constat.store.clock import now
 from constat.syntax import print_row
@@ -120,7 +120,10 @@ def _factory(declared: CustomTier) -> Callable[[TierSettings], Tier]:
         except Exception as problem:
             raise _mistake(declared, f"its module fails ({type(problem).__name__})") from problem
     else:
-        entries = importlib.metadata.entry_points(group=_GROUP, name=declared.name)
+        # What it needs takes as long to load as a tenth of a proof.
+        from importlib.metadata import entry_points  # noqa: PLC0415  loaded when it is used
+
+        entries = entry_points(group=_GROUP, name=declared.name)
         try:
             found = next((entry.load() for entry in entries), None)
         except Exception as problem:
@@ -157,7 +160,7 @@ class UnreadableError(Exception):
     """The folder cannot be read whole; the text says why, without bytes from outside."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CertificateFile:
     """One file: its path within the project, and what it holds."""
 
@@ -264,7 +267,7 @@ Checker = Callable[[bytes, "str | None", Sequence[str]], CheckerReport]
 """Checks a certificate; with a pin its rules must be these, and those of nested ones trusted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Found:
     """A certificate of a goal: the row it proves, or why it does not count."""
 
@@ -435,7 +438,7 @@ def _assumption(one: Mapping[str, Any]) -> Assumption:
 # No connection is opened and no tier's code is imported before a demand needs it.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tiers:
     """The external predicates by name.
 
@@ -528,7 +531,7 @@ def _configured(
     return configured
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shared:
     """What the chains of a project share."""
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -26,6 +26,7 @@ from constat.evaluation import (
     Portion,
     TierAsked,
 )
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     NullCell,
@@ -656,7 +657,7 @@ class CachedAnswers:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """The kept answers of a chain: what it settled, and which rows it found to settle by key."""
 

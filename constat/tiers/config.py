@@ -8,11 +8,12 @@ is unknown, and the reason names it. Example: `facts: {vip_threshold: 150000}` i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.diagnostics import Diagnostic
 from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
+from constat.frozen import frozen
 from constat.logic import OPEN, RECORD, read_as
 from constat.logic.structures import construct
 from constat.project import suggestion
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 CONFIG: Final = "config"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Configured:
     """The typed facts of a predicate: rows by where they come from, and rows with holes."""
 

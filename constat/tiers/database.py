@@ -33,6 +33,7 @@ from constat.evaluation import (
     QueryRun,
     Readable,
 )
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     UNREAD_CELL,
@@ -276,7 +277,7 @@ _INSTEAD: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ran:
     """A query that ran: what it gave, and the evidence of it."""
 

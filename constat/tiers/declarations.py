@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic
 from constat.evaluation import Origin
+from constat.frozen import frozen
 from constat.logic import NULL_POLICIES
 from constat.project import inside, suggestion
 from constat.tiers.cache_age import MAX_AGE, check_age
@@ -143,7 +144,7 @@ OF_APIS: Final = ("operation", "rows", "columns", "fixed")
 _PARAMETER: Final = re.compile(r"\{([^{}]{1,200})\}\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApiColumns:
     """How the columns of a predicate stand for an operation, by their positions.
 

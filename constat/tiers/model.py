@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.evaluation import Agent, Attestation, Demand, Evidence, Portion
+from constat.frozen import frozen
 from constat.logic import Kind, display_value, format_value, read_as
 from constat.logic.structures import column_form, example_of, types_text
 from constat.model import (
@@ -191,7 +191,7 @@ _PLACES: Final = Decimal("0.000001")
 _LONGEST: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Telling:
     """What was told about one key: rows with their confidence, or why nothing was.
 
@@ -347,7 +347,7 @@ class ModelAccess(Protocol):
         """Note what went wrong and changed no answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     """What a reply told about a key, and whose word it is."""
 

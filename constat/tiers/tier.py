@@ -7,12 +7,13 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
 from constat.evaluation import UNTIMED, Assumption, Demand, Evidence, Opening, Origin, Portion
+from constat.frozen import frozen
 from constat.logic import (
     OPEN,
     UNREAD_CELL,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 # one fact: `TierAnswer(portions=(Portion((("C009", "gold"),), evidence),))`.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TierAnswer:
     """What one tier knows for a demand.
 
@@ -94,7 +95,7 @@ class SnapshotTier(Tier, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TierSettings:
     """What the factory of a project's own tier is called with."""
 

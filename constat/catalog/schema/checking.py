@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +22,7 @@ from constat.catalog.schema.samples import (
 )
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.frozen import frozen
 from constat.logic import Kind, format_value
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _LIKE_A_KEY: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decided:
     """How the values of a column are read. `kind` is `None` where no kind can hold them.
 
@@ -155,7 +156,7 @@ _MOST_COLUMNS: Final = 400
 _LIKELY: Final = 0.95
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checked:
     """What was found. `rows` were read for the kinds, `every` where those are all there are.
 

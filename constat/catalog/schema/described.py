@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from constat.frozen import frozen
 from constat.logic import Kind
 
 # An unknown type gives no kind and no family, and is then decided by the stored values.
@@ -102,7 +102,7 @@ LONGEST_COMMENT: Final = 1_000
 _LONGEST_TYPE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ColumnSchema:
     """A column: its type in the source's words (empty where it has none), whether NULL may stand.
 
@@ -116,7 +116,7 @@ class ColumnSchema:
     generated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relationship:
     """Rows of one table point to rows of another one of the same source.
 
@@ -130,7 +130,7 @@ class Relationship:
     evidence: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TableSchema:
     """A table, view or file. `name` is as a query may spell it within the source, unquoted.
 
@@ -169,7 +169,7 @@ class TableSchema:
         return alike[0] if len(alike) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SourceSchema:
     """All tables of a source, in the order of their names; `problems` say what is left out."""
 
@@ -237,7 +237,7 @@ def from_json(value: Mapping[str, Any]) -> TableSchema:
 # A source that was not reached is told apart from one without tables.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DatabaseSummary:
     """A database of the project. `failure` is why it could not be looked at just now.
 
@@ -252,7 +252,7 @@ class DatabaseSummary:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Link:
     """A relationship with both its ends, `table` pointing to `target`; names within `database`."""
 
@@ -265,7 +265,7 @@ class Link:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """Something that fits a search: a `table`, `column`, `predicate` or `rule`.
 
@@ -278,7 +278,7 @@ class Hit:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SearchResult:
     """The best hits first; where there is none, words of the catalog that were perhaps meant."""
 
@@ -286,7 +286,7 @@ class SearchResult:
     meant: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """Values of a column as text, the most frequent of those that were looked at first."""
 
@@ -295,7 +295,7 @@ class Sample:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refreshed:
     """What a look at a source found: whether anything has changed, and how many tables it has."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,7 @@ from constat.catalog.schema.checking import row_keys
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
 from constat.catalog.schema.words import identifier, singular, words_of
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy
 from constat.syntax.formatting import format_text
 from constat.syntax.printing import print_text
@@ -136,7 +137,7 @@ _CONSTRAINTS: Final = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftedColumn:
     """A column of a predicate and the column of the source that it is read from."""
 
@@ -146,7 +147,7 @@ class DraftedColumn:
     cast: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftedPredicate:
     """A predicate for a table. `left_out` are columns that it lacks, with the reason."""
 

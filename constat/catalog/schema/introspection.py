@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError
@@ -15,6 +15,7 @@ from constat.catalog.schema.servers import introspect as inspect_other
 from constat.catalog.schema.words import singular, words_of
 from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.project import Database
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _PLAIN_KEYS: Final = frozenset({("id",), ("key",), ("code",), ("number",), ("no"
 Words = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Target:
     """A column that other tables may name. `unique` where it is declared to be a key."""
 
@@ -129,7 +130,7 @@ def _relationship(
 _FILES: Final = "files"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """A state and what it holds; `schema` is `None` where the state is the known one, or failed.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.apis import Api, ApiError, drift, until_of
@@ -34,6 +33,7 @@ from constat.catalog.schema.described import (
 )
 from constat.catalog.schema.words import identifier
 from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.frozen import frozen
 from constat.syntax.formatting import format_text
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _asked(one: Parameter) -> ColumnSchema:
 # ------------------------------------------------------------------------------ drafting
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftedOperations:
     """The text of a rule file, and the predicates in it."""
 
@@ -131,7 +131,7 @@ class DraftedOperations:
     signatures: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Relation:
     """Rows of an answer: where they stand, and their columns as name, type and path."""
 

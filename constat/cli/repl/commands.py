@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +26,7 @@ from constat.cli.tables import Table as Columns
 from constat.diagnostics import ConstatError, Diagnostic, nearest, render
 from constat.diagnostics.catalogue import catalogue
 from constat.diagnostics.interruption import heard
+from constat.frozen import frozen
 from constat.logic import Kind as LogicKind
 from constat.logic import display_value
 from constat.proof.formats import FORMATS, format_named, write_format
@@ -511,7 +511,7 @@ def _exploring_lacking(text: str) -> str:
 Run = Callable[["Desk", str], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A command: its name, what stands behind it, what it does, and whether goals fit there."""
 

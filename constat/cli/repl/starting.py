@@ -7,7 +7,6 @@ import os
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -29,6 +28,7 @@ from constat.cli.repl.desk import Desk
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import catalogue
 from constat.diagnostics.interruption import heard
+from constat.frozen import frozen
 from constat.logic import null_words
 from constat.proof.formats import FORMATS
 from constat.session import Session
@@ -54,7 +54,7 @@ _TEXTS: Final = re.compile(r'"([^"\\\n]{1,60})"')
 _MOST: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """A text that takes the place of so many characters before the cursor; `about` explains it."""
 

@@ -11,7 +11,6 @@ import inspect
 import re
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import (
     Annotated,
@@ -26,6 +25,8 @@ from typing import (
     is_typeddict,
 )
 
+from constat.frozen import frozen
+
 Schema = dict[str, object]
 
 _SIMPLE: Final[Mapping[object, str]] = MappingProxyType(
@@ -39,21 +40,21 @@ _SIMPLE: Final[Mapping[object, str]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Least:
     """The least number that may stand here."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matching:
     """The regular expression that a text matches as a whole."""
 
     pattern: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Items:
     """How many items a list has."""
 
@@ -79,7 +80,7 @@ Root = Annotated[str, Matching(r"^[0-9a-f]{64}$")]
 Time = Annotated[str, Matching(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$")]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """What a command prints, and a title where it is not `Result of ...`."""
 

@@ -40,6 +40,7 @@ from constat.explore.sandbox.step import (
     safe_text,
 )
 from constat.explore.sandbox.wire import Frame, WireError, packed, received
+from constat.frozen import frozen
 from constat.store.scratch import Scratch
 from constat.store.table_forms import encode
 from constat.store.table_values import is_name, is_scalar
@@ -64,7 +65,7 @@ _LOADER: Final = ("/etc/ld.so.cache",)
 DEVICES: Final = ("/dev/null", "/dev/urandom")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Where Python is: its program, what is on its path, and everything that may be read."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, Final
 
 from constat.explore.sandbox.wire import WireError, pieces
+from constat.frozen import frozen
 from constat.store.table_forms import Table, TableError, decode
 from constat.store.table_values import Json, Scalar, is_json, is_name
 
@@ -77,7 +78,7 @@ RETRYABLE: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepError:
     """What went wrong. `line` is that of the step's text, 0 where there is none.
 
@@ -99,7 +100,7 @@ class StepError:
         return self.kind in RETRYABLE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepLimits:
     """What a step may use. `seconds` of the clock include queries; `output` is its text."""
 
@@ -113,7 +114,7 @@ class StepLimits:
     retry_connections: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """What is to run. `outputs` are the names that it has to leave; others it may leave too.
 
@@ -127,7 +128,7 @@ class Code:
     databases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plot:
     """A picture that a step drew: PNG bytes."""
 
@@ -135,7 +136,7 @@ class Plot:
     png: bytes = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueryRun:
     """A query of a step as it ran outside of the sandbox; `error` is empty where it ended well."""
 
@@ -148,7 +149,7 @@ class QueryRun:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """What a step left. After an error tables, state and notes are empty: nothing of it counts."""
 

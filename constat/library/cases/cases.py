@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from constat.analysis import analyse, check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion, Verdict
+from constat.frozen import frozen
 from constat.library.files import CASES, SUFFIX
 from constat.logic import OPEN, Constant
 from constat.store.clock import now
@@ -41,7 +42,7 @@ _PARTS: Final = (*_VERDICTS, *_PROOFS, QUESTION)
 _PROVED: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectation:
     """A goal and what should become of it; `text` is the goal as the case has it."""
 
@@ -343,7 +344,7 @@ PRAGMAS: Final = ("open", "closed", "unknown")
 _MODELS: Final = ("llm:", "model:")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Library:
     """A folder of rule files with a folder `cases` in it; `roots` are where includes may lead."""
 
@@ -358,7 +359,7 @@ class Library:
         return self.folder.name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Case:
     """One case file, ready to run."""
 

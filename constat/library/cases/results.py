@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from urllib.parse import quote
 
 from constat import __version__
 from constat.diagnostics import to_json
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PASSED, FAILED, BROKEN = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExpectationResult:
     """One goal: `problem` is empty where it passed; `proof` shows why the verdict is as it is."""
 
@@ -41,7 +41,7 @@ class ExpectationResult:
         return not self.problem
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CaseResult:
     """One case file: its results, or the mistakes that kept it from running."""
 
@@ -61,7 +61,7 @@ class CaseResult:
         return PASSED if all(one.passed for one in self.results) else FAILED
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LibraryRun:
     """The cases of one library and what they have tried of its rules."""
 
@@ -70,7 +70,7 @@ class LibraryRun:
     coverage: Coverage
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CasesRun:
     """Everything that was run."""
 

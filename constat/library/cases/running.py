@@ -9,12 +9,12 @@ the names below them. Example: `run_cases([Path("rules/customer-value")]).exit_c
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
+from constat.frozen import frozen
 from constat.library.cases.cases import (
     Case,
     Expectation,
@@ -95,7 +95,7 @@ def _no_cases(paths: Sequence[Path], only: str) -> Diagnostic:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Running:
     """The run of one library."""
 

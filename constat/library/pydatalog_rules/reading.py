@@ -6,10 +6,11 @@ import ast
 import re
 import textwrap
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, Severity, Span
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # is its value.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name:
     """A variable; written in capitals there."""
 
@@ -26,7 +27,7 @@ class Name:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """A constant: `int`, `float`, `bool` or `str`."""
 
@@ -34,7 +35,7 @@ class Value:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation:
     """An operator applied to expressions; `neg` has one operand."""
 
@@ -46,7 +47,7 @@ class Operation:
 Expression = Name | Value | Operation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Atom:
     """A predicate, or a function with its value as the last argument."""
 
@@ -56,7 +57,7 @@ class Atom:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal:
     """An atom of a body, negated or not."""
 
@@ -64,7 +65,7 @@ class Literal:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """A comparison of two expressions."""
 
@@ -74,7 +75,7 @@ class Comparison:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Membership:
     """`X.in_((1, 2))`: one of several constants, or none of them."""
 
@@ -87,7 +88,7 @@ class Membership:
 Goal = Literal | Comparison | Membership
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """An aggregate in a head: `sum_(target, for_each=each)`."""
 
@@ -97,7 +98,7 @@ class Fold:
     span: Span = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """A fact (`body` is empty), a rule, or with `fold` a rule whose value is an aggregate.
 

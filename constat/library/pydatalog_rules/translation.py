@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from constat import logic
 from constat.analysis import analyse
 from constat.diagnostics import Diagnostic, Severity, Span
+from constat.frozen import frozen
 from constat.library.pydatalog_rules.reading import (
     Atom,
     Clause,
@@ -453,7 +453,7 @@ WRITTEN = "<imported>"
 """The name under which diagnostics speak of the text that was written."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Imported:
     """The rules as text (empty after errors in the file), and what was found in both texts."""
 

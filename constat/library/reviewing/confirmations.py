@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.encoding import canonical
 from constat.proof.translation import Status, Translation
 from constat.store.clock import now
@@ -35,7 +36,7 @@ _LONGEST_NAME: Final = 200
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confirmation:
     """One person's word that a goal holds exactly when the answer to a question is yes.
 

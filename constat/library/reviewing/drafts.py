@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.analysis.attributes import incomplete_sentences
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.frozen import frozen
 from constat.library.approvals import is_fenced_in, left_open
 from constat.logic import Aggregate, Atom, Column, Constant, Kind, Positive, Predicate
 from constat.logic.structures import is_same_definition
@@ -33,7 +34,7 @@ _ID_DIGITS: Final = 8
 MOST_RULES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DraftedRules:
     """What a draft declares and proposes; `notes` tell what of its text has no effect.
 
@@ -130,7 +131,7 @@ _GUARD: Final = Predicate(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinedProgram:
     """A program with drafts.
 

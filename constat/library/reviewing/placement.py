@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.frozen import frozen
 from constat.library.approvals import (
     APPROVED,
     FILE_NAME,
@@ -117,7 +118,7 @@ _ID: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,79}\Z")
 _MOST_BYTES: Final = 4 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Library:
     """The program as it was read: its files by the names that spans use."""
 
@@ -126,7 +127,7 @@ class Library:
     places: Mapping[str, Path]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placement:
     """A rule file before (`None` where it is new) and after, and the program with it.
 
@@ -371,7 +372,7 @@ def _misplaced(message: str, hint: str = "") -> ConstatError:
 _MOST_CASES = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tried:
     """A case: its name, whether it is the draft's own, and what is wrong; empty where nothing."""
 

@@ -12,10 +12,11 @@ Example: ``extract_by_model(passages_of(messages), client).facts``.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.frozen import frozen
 from constat.memory.extract.text import Said, fact_at
 from constat.memory.facts import Author, Fact, Place, Span
 from constat.memory.grounding import Claim, Force, Grounded, Refused, ground
@@ -59,7 +60,7 @@ Complete nothing from your own knowledge, and note nothing that the text only as
 says roughly. If there is nothing to note, call the tool with an empty list."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extraction:
     """What came of it; ``failures`` are the batches that no reply came for."""
 

@@ -13,6 +13,7 @@ from itertools import groupby, islice, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.facts import Author, Fact, JsonSpanError, Leaf, Place, Span, json_leaves
 from constat.memory.grounding import phrases
 from constat.memory.quotations import ELISION, HOLE, blanked
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 # something else.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """What a piece says: ``key`` has ``value``; ``about`` is the subject if it is not the call."""
 
@@ -64,7 +65,7 @@ _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _KINDS: Final = MappingProxyType({"t": "truth", "f": "truth", "n": "nothing", '"': "text"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """A leaf with its value: texts are without quotes and escapes, numbers as they are written."""
 
@@ -181,7 +182,7 @@ _NUMBER: Final = re.compile(
 _PROSE: Final = re.compile(r"[.!?]\s|, |: |\A\s*[-*+#>]\s")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cell:
     start: int
     end: int
@@ -191,7 +192,7 @@ class _Cell:
 _Row = tuple[_Cell, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Table:
     head: _Row
     rows: tuple[_Row, ...]

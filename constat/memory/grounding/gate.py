@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from enum import Enum
 from itertools import islice, pairwise, takewhile
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.facts import Author
 from constat.memory.grounding import phrases
 from constat.memory.grounding.phrases import fold, read, sentences
@@ -30,7 +30,7 @@ class Force(Enum):
     MENTIONED = "mentioned"  # in any way, also asking for it
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Claim:
     """An atom that somebody proposes; a constant is a value as it is written in goals."""
 
@@ -57,7 +57,7 @@ class Reason(Enum):
     NOT_DEMANDED = "the sentence demands nothing"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grounded:
     """Where the text says it: the sentence, the quote in it, and each constant."""
 
@@ -67,7 +67,7 @@ class Grounded:
     exact: bool  # the quote stands there letter by letter
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refused:
     """Why the text does not say it; ``detail`` is the constant or word that decided, as given."""
 
@@ -80,7 +80,7 @@ MOST_PLACES: Final = 20
 _AROUND: Final = " \t\r\n\"'`\u201c\u201d\u2018\u2019\u2026."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A quote in a text; ``exact`` tells that it stands there letter by letter."""
 
@@ -124,7 +124,7 @@ _SOFT: Final = re.compile(r"[\s,_()\"'-]+|\.(?=\s)")
 _GLUE: Final = "-_@'&+/."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """Where a constant stands, in the folded sentence; ``number`` tells that it is a number."""
 
@@ -249,7 +249,7 @@ _ABOUT: Final = re.compile(
 _LOOK_BACK: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Denial:
     """What a word denies: from where to where."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ _SAME: Final = MappingProxyType(
 NOTHING: Final = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff*")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folded:
     """A folded text; ``places[i]`` is where its character ``i`` comes from."""
 
@@ -352,7 +353,7 @@ _NO_NOUNS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """A piece with its plain form; a number has its value and, if one is written, its unit."""
 
@@ -364,7 +365,7 @@ class Piece:
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Text:
     """A folded text, the way back from it, and its pieces."""
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.memory.journal import Checkpoint, Checkpoints
 from constat.memory.messages import Role, safe_cuts
 from constat.memory.narrative import narrative, told
@@ -47,7 +47,7 @@ POLICY: Final = Policy(
 WINDOW: Final = Window(200_000, system=0, output=0, safety=0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionResult:
     """What a summary is, and what it saved."""
 

@@ -6,15 +6,15 @@ policy.  Example: ``profile("seed003").policy.keep_last`` is 10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.memory.policy import Policy, Window
 from constat.memory.profiles import checkpoints, proactive, scratchpad, summarising
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Profile:
     """A policy and a window."""
 

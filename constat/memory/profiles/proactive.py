@@ -11,9 +11,9 @@ Example: at 70 % of the window, or after each five rounds, completed results giv
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.messages import Message, Role, Text
 from constat.memory.narrative import StoredContext, WorkingMemory, narrative, told
 from constat.memory.policy import (
@@ -50,7 +50,7 @@ WINDOW: Final = Window(system=0, output=0, safety=0)
 _TAG: Final = "working_memory"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopContext:
     """Where an agent's loop is: its messages, how often it has gone round, and the window."""
 
@@ -65,7 +65,7 @@ class LoopContext:
         return messages_tokens(one.message for one in self.messages) / max(1, self.most_tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Knowledge:
     """A fact worth remembering of a finished task."""
 

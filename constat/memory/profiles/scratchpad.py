@@ -11,9 +11,10 @@ Example: the block begins ``[CONVERSATION SUMMARY] (source: ref:history-40)``.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.memory.messages import Message, Result, Role, Text, safe_cuts
 from constat.memory.narrative import Scratchpad, narrative, told
 from constat.memory.policy import Policy, Window, is_human, is_saved, marker, without_results
@@ -36,7 +37,7 @@ _FRAGMENT: Final = 8_000
 _KEEP_LAST: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compressed:
     """The messages to go on with, and the reference under which the history is archived."""
 

@@ -12,10 +12,10 @@ Example: ``threshold(CompactionConfig())`` is 93,600.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.memory.messages import Call, Message, Result, Role, Text, safe_cuts
 from constat.memory.narrative import SUMMARY, narrative, told
 from constat.memory.policy import Policy, Window, context_limit
@@ -44,7 +44,7 @@ TRUNCATED: Final = "\n[...truncated...]"
 UNKNOWN_TASK: Final = "Unknown task"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionConfig:
     """The numbers of the seed."""
 
@@ -75,7 +75,7 @@ POLICY: Final = CompactionConfig().policy
 WINDOW: Final = CompactionConfig().window
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionSelection:
     """What would be compacted, what is kept, and the summary of an earlier round."""
 
@@ -84,7 +84,7 @@ class CompactionSelection:
     previous_summary: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionEvent:
     """What one round did; ``round`` is 0 where nothing was to be done."""
 
@@ -104,7 +104,7 @@ class CompactionEvent:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactionResult:
     """The messages to go on with, and what was done."""
 

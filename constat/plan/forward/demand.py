@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from constat.analysis.strata import THRESHOLDS, dependencies
 from constat.diagnostics import ConstatError
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -91,7 +92,7 @@ def settled(draft: Draft, wanted: Iterable[str]) -> bool:
 # The atom holds for the same values of the kept variables; all others were local to the literals.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """All that makes one such relation another: its literals, columns, and kinds of variables.
 
@@ -109,7 +110,7 @@ class Cut:
         return cls(body, tuple(kept), kinds_of(body, kinds))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extract:
     """A relation made of literals."""
 

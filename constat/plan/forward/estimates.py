@@ -10,6 +10,7 @@ from typing import Final
 
 from constat.analysis import AnalysedProgram, Component
 from constat.analysis.strata import components_of
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -347,7 +348,7 @@ MOST_STARTS = 6
 WORTH_TRYING = 10_000.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinOrder:
     """Ranks the literals of one rule; `first` is the literal to begin with."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Protocol
 
 from constat.analysis import AnalysedProgram
+from constat.frozen import frozen
 from constat.logic import Atom, Kind, Row
 from constat.plan.operators import RulePlan
 
@@ -52,7 +53,7 @@ class Reading(Enum):
     """The rows known before the last round: what `FULL` has beside `DELTA`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """What the slots of a binding hold.
 
@@ -63,7 +64,7 @@ class Layout:
     encoded: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """A relation of the plan.
 
@@ -86,7 +87,7 @@ class Relation:
         return len(self.kinds)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pipeline:
     """One rule for all rows at once.
 
@@ -108,7 +109,7 @@ class Pipeline:
     rows: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """One component: its relations, stated rows and pipelines.
 
@@ -138,7 +139,7 @@ class Stage:
         return bool(self.recursive)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewriting:
     """What a pass did to the program, or why it did not, for whoever reads the plan."""
 
@@ -148,7 +149,7 @@ class Rewriting:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """A result: the rows of `relation` that match `atom` (constants, repeated variables)."""
 
@@ -156,7 +157,7 @@ class Wanted:
     relation: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ForwardPlan:
     """Everything a back end needs to compute the wanted relations.
 
@@ -177,7 +178,7 @@ class ForwardPlan:
 # No option changes a result, only how it comes about.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanOptions:
     """How to plan.
 
@@ -210,7 +211,7 @@ class Statistics(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sizes:
     """Statistics that are at hand: rows by predicate, distinct values by predicate and column."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Constant,
@@ -109,7 +110,7 @@ class Frame:
         self.places.append(place)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Framing:
     """Builds frames and joins the classes of places that share values.
 
@@ -522,7 +523,7 @@ def _count_stated(draft: Draft, stage: StageDraft) -> None:
         draft.estimates.add(name, float(counts[name]), [float(len(values)) for values in sets])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rules:
     """Makes pipelines of the rules of one stage."""
 

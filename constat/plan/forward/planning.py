@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram
+from constat.frozen import frozen
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
@@ -170,7 +171,7 @@ def _kept(moved: Moved, rule: Rule) -> tuple[str, ...]:
 LINEAR_CLOSURE = "linear closure"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Closure:
     """A transitive rule: its number, and the sorts of the columns."""
 
@@ -457,7 +458,7 @@ Beginning = tuple[tuple[Literal, ...], tuple[tuple[str, Kind], ...]]
 """Literals in canonical names, with the kind of each name: all that the rules have in common."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Use:
     """A rule that has a beginning; `names` gives for each of its variables the canonical one."""
 

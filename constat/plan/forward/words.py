@@ -8,10 +8,10 @@ from = ?y, take ?z`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from constat.frozen import frozen
 from constat.logic import (
     Aggregate,
     Apply,
@@ -89,7 +89,7 @@ def _fold(found: tuple[Rule, Aggregate], step: Fold) -> str:
     return f"aggregate {text} and keep groups with {', '.join(bounds)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Names:
     """How the slots of a pipeline are called."""
 
@@ -144,7 +144,7 @@ def _kind(value: Value, kind: Kind) -> Kind:
     return Kind.NUMBER if kind is Kind.SYMBOL and isinstance(value, int) else kind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Words:
     """Says what one step does; the bindings before it have `width` slots."""
 

@@ -11,9 +11,10 @@ Example: of ``is_vip(C001)`` step 1 is "C001 is a VIP", and the steps below it a
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.logic import OPEN, Comparison, Kind, Open
 from constat.proof.decoding import decode_instance, decode_row
 from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 _ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compared:
     """A comparison of a rule: as a sentence, and as the rule has it with the values of both."""
 
@@ -58,7 +59,7 @@ class Compared:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gap:
     """What is missing, as a goal to paste, and why it is not known; ``words`` say the goal."""
 
@@ -67,7 +68,7 @@ class Gap:
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Account:
     """Everything a report says.
 

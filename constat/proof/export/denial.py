@@ -11,11 +11,12 @@ Example: of ``is_vip(C002)``: rule VIP1 stops at ``?total > ?threshold``, 100,00
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis.attributes import NO_REASON, reason_codes
+from constat.frozen import frozen
 from constat.logic import OPEN, NullCell
 from constat.proof.decoding import decode_row
 from constat.proof.export.document import shortened
@@ -40,7 +41,7 @@ _MOST_CONCLUSIONS: Final = 40
 Shape = tuple[str, "OpenRow"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """A reason code, the sentence of what fails, the rule; ``gap`` is 0 for what is nearest.
 
@@ -62,7 +63,7 @@ class Reason:
         return f"{self.says}: {self.sentence}" if self.says else self.sentence
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """A rule of a conclusion: how far it gets, the conclusion below what stops it, its reasons.
 
@@ -77,7 +78,7 @@ class Path:
     lacks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conclusion:
     """Something that is not there, in words, and the ways to it."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.export.document import counted, origin_of, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 
@@ -115,7 +116,7 @@ KINDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """One box: ``label`` says what it is, ``text`` what it says; ``number`` is its step's."""
 
@@ -129,7 +130,7 @@ class Figure:
     assumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Drawing:
     """Figures by place, and edges between places."""
 

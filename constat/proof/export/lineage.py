@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import uuid
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.frozen import frozen
 from constat.proof.export.document import Document
 from constat.proof.render import printable
 
@@ -24,7 +24,7 @@ TRANSFORMATIONS: Final = ("IDENTITY", "TRANSFORMATION", "AGGREGATION")
 Column = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """A column that another comes from; ``how`` is one of ``TRANSFORMATIONS``."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right, insort
-from dataclasses import dataclass
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.document import isolated, shortened
 from constat.proof.export.drawing import DARK, KINDS, LIGHT, drawing_of, resolved
@@ -234,7 +234,7 @@ _MOST_PASSED: Final = 4_000
 _READABLE: Final = 1_180.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Box:
     """The size of every box, and the room between neighbours and between layers."""
 
@@ -245,7 +245,7 @@ class Box:
     margin: float = 12.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """``corners`` by box (left, top), ``lines`` by edge, ``across`` where layers are columns."""
 
@@ -256,7 +256,7 @@ class Layout:
     across: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layers:
     """Boxes and the empty places that lines pass, layer by layer.
 

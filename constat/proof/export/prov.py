@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.proof.encoding import canonical
 from constat.proof.export.document import Document
 from constat.proof.export.libraries import missing_package
@@ -40,7 +40,7 @@ NAMESPACES: Final = (
 PROOF: Final = "urn:constat:proof:"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name:
     """A qualified name; ``local`` holds only letters, digits, ``-``, ``_`` and ``.``."""
 
@@ -55,7 +55,7 @@ Value = str | int | Name
 Pairs = tuple[tuple[str, Value], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Element:
     """An ``entity``, ``activity`` or ``agent``.
 
@@ -70,7 +70,7 @@ class Element:
     ended: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Relation:
     """A relation between elements; ``ends`` are its arguments by name, in their order in PROV-N."""
 
@@ -88,7 +88,7 @@ class Relation:
 Record = Element | Relation
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bundle:
     """The records of one decision; ``namespace`` is what its prefix ``proof`` stands for."""
 
@@ -97,7 +97,7 @@ class Bundle:
     records: tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provenance:
     """Who made which bundle, and the bundles, the outermost first."""
 

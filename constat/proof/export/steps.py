@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.proof.decoding import decode_instance, decode_row
 from constat.proof.export.lookups import Lookups, TooManyRowsError
@@ -31,7 +31,7 @@ CLOSURE: Final = "closure"
 TextFact = tuple[str, "TextRow"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Premise:
     """A step that another rests on; ``place`` is the body literal from 1, 0 where there is none."""
 
@@ -39,7 +39,7 @@ class Premise:
     place: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One step.
 
@@ -67,7 +67,7 @@ class Step:
     summary: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steps:
     """All steps, and those the verdict rests on."""
 
@@ -75,7 +75,7 @@ class Steps:
     answers: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counted:
     """The rows an aggregate counts, the level they rest on, and why they are not listed."""
 

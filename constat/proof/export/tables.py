@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.export.document import Document
 from constat.proof.export.libraries import zipped
 from constat.proof.export.steps import steps_of, taken_by
@@ -29,7 +29,7 @@ STEP_COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A table; ``rows`` have as many cells as ``columns``."""
 

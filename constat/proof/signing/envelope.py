@@ -7,9 +7,10 @@ import binascii
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from constat.frozen import frozen
 from constat.proof.encoding import canonical
 from constat.proof.signing.keys import SigningError, SigningKey, check_name, check_role
 
@@ -18,7 +19,7 @@ _SIGNATURE_BYTES: Final = 64
 _LONGEST_TYPE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Envelope:
     """A payload, its type, and one signature with the id of its key."""
 
@@ -130,7 +131,7 @@ _HEX: Final = re.compile(r"[0-9a-f]{64}\Z")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signer:
     """Who signs, in which role, and what the signature means."""
 
@@ -141,7 +142,7 @@ class Signer:
     time: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """What is said about the bytes with this sha256 (hex); `says` depends on the kind."""
 

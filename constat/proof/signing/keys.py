@@ -6,8 +6,10 @@ import base64
 import binascii
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
+
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -54,7 +56,7 @@ _PUBLIC: Final = b"PUBLIC KEY"
 _PRIVATE: Final = (b"PRIVATE KEY", b"ENCRYPTED PRIVATE KEY")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PublicKey:
     """A public key: 32 bytes."""
 
@@ -77,7 +79,7 @@ class PublicKey:
         return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SigningKey:
     """A private key with the role and the name that its owner signs under."""
 

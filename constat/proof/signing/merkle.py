@@ -11,9 +11,9 @@ The reader of openings is `openings`, which shares no code with this writer.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from constat.frozen import frozen
 from constat.proof.encoding import canonical
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Hashes = tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MerkleTree:
     """The hashes of a tree, level by level; the lowest are those of the rows."""
 

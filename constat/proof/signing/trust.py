@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 from constat.proof.signing.envelope import (
     MOST_ENVELOPE_BYTES,
     Envelope,
@@ -33,7 +34,7 @@ _SHOWN_DIGITS: Final = 16
 _AHEAD: Final = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrustedKey:
     """A key and the roles it is trusted for; `None` is every role.
 
@@ -47,7 +48,7 @@ class TrustedKey:
     revoked: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One line of a signature file: `valid`, `not counted` or `rejected`, and why."""
 
@@ -57,7 +58,7 @@ class Finding:
     statement: Statement | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """What must be there: a signature in each role, and by each key in its role, if it has one.
 
