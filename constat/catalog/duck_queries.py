@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError, Stream
-from constat.catalog.keyed import query_prefix
-from constat.catalog.server_reading import Family, typed_pushes, typed_question, typed_whole
+from constat.catalog.keyed import Family, query_prefix, typed_pushes, typed_question, typed_whole
 from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy
 

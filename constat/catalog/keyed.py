@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from constat.catalog.connection import Question
 from constat.frozen import frozen
 from constat.logic import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
+    from constat.catalog.connection import Parameter
     from constat.catalog.guard import Guarded
-    from constat.logic import Row
+    from constat.evaluation import Demand, Range
+    from constat.logic import Row, Value
 
 # Only of those does a NULL say something of one cell of a source. Elsewhere the query has made it:
 # of rows that it merged, or of a row that an outer join found no partner for.
@@ -291,3 +295,163 @@ def _listed(width: int) -> str:
     members = (f"json_extract(value, '$[{place}]')" for place in range(width))
     chosen = "value" if width == 1 else ", ".join(members)
     return f"SELECT {chosen} FROM json_each(?)"  # noqa: S608  places alone
+
+
+# Equality in the source includes ours, so no row is lost: integers against numeric columns, text
+# against text columns whatever the collation. Columns of other types are not sent; their rows are
+# filtered here. Example, two keys: `WITH q(c0, c1) AS (...) SELECT c0, c1 FROM q WHERE c0 IN (?,
+# ?)`.
+
+
+class Family(Enum):
+    """What an output column can be compared with."""
+
+    NUMERIC = "numeric"
+    TEXT = "text"
+    # Its values are read as the text that a cast gives, and that text is what is compared.
+    CAST = "cast"
+    OTHER = "other"
+
+
+def typed_pushes(
+    families: Sequence[Family], demand: Demand, nulls_matter: Collection[int]
+) -> tuple[Push, ...]:
+    """Choose the columns to send; `families` has one entry per output column."""
+    kinds = demand.predicate.kinds
+    found = []
+    for place, position in enumerate(demand.columns):
+        family, text = families[position], kinds[position] is Kind.SYMBOL
+        wanted = {Family.TEXT, Family.CAST} if text else {Family.NUMERIC}
+        if family in wanted and pushable(kinds[position], demand.keys, place):
+            comparand = Comparand.AS_TEXT if family is Family.CAST else Comparand.BARE
+            found.append(Push(position, comparand, nullable=position in nulls_matter))
+    return tuple(found)
+
+
+def typed_whole(
+    guarded: Guarded,
+    arity: int,
+    *,
+    outputs: Sequence[str] = (),
+    spelled: frozenset[int] = frozenset(),
+) -> Question:
+    """Ask for all rows. `outputs` says how each column is selected, `spelled` which as text."""
+    text = query_prefix(guarded, arity) + _selection(guarded, arity, outputs)
+    return Question(text, spelled=spelled, tables=guarded.tables)
+
+
+def typed_question(
+    guarded: Guarded,
+    arity: int,
+    pushes: Sequence[Push],
+    keys: Sequence[Row],
+    *,
+    outputs: Sequence[str] = (),
+    spelled: frozenset[int] = frozenset(),
+) -> Question:
+    """Ask for some keys (distinct, one value per push), each value or array a parameter."""
+    operands = [_compared(push, guarded.dialect) for push in pushes]
+    sent: Sequence[Parameter] = [_parameter(value) for key in keys for value in key]
+    arrays = [push.array for push in pushes]
+    if all(arrays) and len(keys) > 1:
+        wanted = _among(operands, arrays)
+        sent = [_array(column) for column in zip(*keys, strict=True)]
+    elif len(keys) == 1:
+        wanted = " AND ".join(f"{operand} = ?" for operand in operands)
+    else:
+        # Written here and not by a tree of thousands of nodes, which takes twenty times as long.
+        wide = len(operands) > 1
+        one = _tuple(["?"] * len(operands)) if wide else "?"
+        left = _tuple(operands) if wide else operands[0]
+        wanted = f"{left} IN {_tuple([one] * len(keys))}"
+    nulls = [f" OR c{push.position} IS NULL" for push in pushes if push.nullable]
+    if nulls and len(operands) > 1 and len(keys) == 1:
+        wanted = f"({wanted})"
+    before = query_prefix(guarded, arity) + _selection(guarded, arity, outputs)
+    text = f"{before} WHERE {wanted}{''.join(nulls)}"
+    return Question(text, tuple(sent), spelled, guarded.tables)
+
+
+def _among(operands: Sequence[str], arrays: Sequence[str]) -> str:
+    """Say that columns have the values of arrays: one by itself, several side by side."""
+    if len(operands) == 1:
+        return f"{operands[0]} = ANY (?::{arrays[0]}[])"
+    names = ", ".join(f"k{place}" for place in range(len(operands)))
+    side_by_side = ", ".join(f"?::{one}[]" for one in arrays)
+    return f"{_tuple(operands)} IN (SELECT {names} FROM unnest({side_by_side}) AS k({names}))"  # noqa: S608  names of this module's own
+
+
+def _array(values: Sequence[Value]) -> str:
+    """Spell an array as PostgreSQL reads it: `{1,2}`, or `{"a","b"}` with escapes."""
+    spelled = (
+        str(one)
+        if isinstance(one, int)
+        else '"' + str(one).replace("\\", "\\\\").replace('"', '\\"') + '"'
+        for one in values
+    )
+    return "{" + ",".join(spelled) + "}"
+
+
+# A range is sent where the source compares as it is done here. A cell that is no value, such as NaN
+# or a day that has no number of years, is neither inside nor outside: its row comes along, as one
+# that is NULL does where that is no reason to leave it out.
+
+
+@frozen
+class Compared:
+    """How a column is compared with values of its declared kind.
+
+    `operand` stands for a value, `besides` says which of its cells are no values, by `{0}`;
+    `ordered` where the source also orders them as it is done here.
+    """
+
+    operand: str = "?"
+    besides: str = ""
+    ordered: bool = True
+
+
+def ranged(question: Question, ranges: Sequence[tuple[Range, Compared, bool]]) -> Question:
+    """Leave out rows outside of some ranges; each says whether the column may hold NULL."""
+    conditions: list[str] = []
+    sent: list[Parameter] = []
+    for one, compared, nullable in ranges:
+        column = f"c{one.column}"
+        condition = f"{column} {one.operator} {compared.operand}"
+        beside = [compared.besides.format(column)] if compared.besides else []
+        beside += [f"{column} IS NULL"] if nullable else []
+        conditions.append(f"({' OR '.join([condition, *beside])})" if beside else condition)
+        sent.append(_ranging(one.value))
+    if not conditions:
+        return question
+    text = f"{question.text} WHERE {' AND '.join(conditions)}"
+    return replace(question, text=text, parameters=(*question.parameters, *sent))
+
+
+def _ranging(value: Value) -> Parameter:
+    """Spell a value of a range; a decimal in full, as with an exponent it would be a float."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return value if isinstance(value, int | float) else str(value)
+
+
+def _parameter(value: Value) -> Parameter:
+    return value if isinstance(value, int) else str(value)
+
+
+def _selection(guarded: Guarded, arity: int, outputs: Sequence[str]) -> str:
+    read = outputs or [f"c{position}" for position in range(arity)]
+    listed = [one if place not in guarded.unread else "NULL" for place, one in enumerate(read)]
+    return f"SELECT {', '.join(listed)} FROM q"  # noqa: S608  names of this module's own
+
+
+def _compared(push: Push, dialect: str) -> str:
+    column = f"c{push.position}"
+    if push.comparand is Comparand.BARE:
+        return column
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    return exp.cast(exp.column(column), push.comparand.value).sql(dialect=dialect)
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)})"

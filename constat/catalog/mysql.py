@@ -25,15 +25,8 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
-from constat.catalog.keyed import Comparand
-from constat.catalog.server_reading import (
-    Family,
-    ServerConnection,
-    Trouble,
-    driver_text,
-    typed_question,
-    typed_whole,
-)
+from constat.catalog.keyed import Comparand, Family, typed_question, typed_whole
+from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
 from constat.frozen import frozen
 from constat.store.clock import now
 

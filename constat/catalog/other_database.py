@@ -19,7 +19,8 @@ from constat.catalog.connection import (
     SourceFailureError,
     SourceTable,
 )
-from constat.catalog.server_reading import Family, ServerConnection, Trouble, driver_text
+from constat.catalog.keyed import Family
+from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping

@@ -27,15 +27,8 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
-from constat.catalog.server_reading import (
-    Compared,
-    Family,
-    ServerConnection,
-    Trouble,
-    driver_text,
-    ranged,
-    typed_whole,
-)
+from constat.catalog.keyed import Compared, Family, ranged, typed_whole
+from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
 from constat.logic import Kind
 
 if TYPE_CHECKING:

@@ -165,13 +165,7 @@ def command(
         others = {"source": source, "trusted": trusted}
         return _verify_folder(file, {**questions, **others}, (pin, project, form))
     _require_sense(questions, source=source)
-    certificate = read_file(file, MAX_BYTES)
-    if certificate.lstrip()[:9].lower().startswith((b"<!doctype", b"<html", b"%pdf")):
-        raise click.UsageError(
-            f"{file} is a page or a paper about a certificate, and no certificate: its words are"
-            " not checked here. Verify the certificate it was written from; a page lets you save"
-            " it, and checks itself in a browser"
-        )
+    certificate = _certificate(file)
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
     # The checker alone starts faster than the engine and the ciphers, which only these need.
@@ -179,6 +173,17 @@ def command(
 
     asked = more.Asked(file, pin, project, source=source, trusted=trusted, **questions)
     return more.verify_more(certificate, asked, form=form)
+
+
+def _certificate(file: str) -> bytes:
+    found = read_file(file, MAX_BYTES)
+    if found.lstrip()[:9].lower().startswith((b"<!doctype", b"<html", b"%pdf")):
+        raise click.UsageError(
+            f"{file} is a page or a paper about a certificate, and no certificate: its words are"
+            " not checked here. Verify the certificate it was written from; a page lets you save"
+            " it, and checks itself in a browser"
+        )
+    return found
 
 
 def _require_sense(questions: dict[str, Any], *, source: bool) -> None:

@@ -120,8 +120,7 @@ def _factory(declared: CustomTier) -> Callable[[TierSettings], Tier]:
         except Exception as problem:
             raise _mistake(declared, f"its module fails ({type(problem).__name__})") from problem
     else:
-        # What it needs takes as long to load as a tenth of a proof.
-        from importlib.metadata import entry_points  # noqa: PLC0415  loaded when it is used
+        from importlib.metadata import entry_points  # noqa: PLC0415  heavy library, loaded on first use
 
         entries = entry_points(group=_GROUP, name=declared.name)
         try:

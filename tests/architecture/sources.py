@@ -27,6 +27,7 @@ HEAVY: Final = frozenset(
             "duckdb",
             "graphql",
             "httpx2",
+            "importlib.metadata",
             "jsonschema_rs",
             "matplotlib",
         ),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.catalog import Comparand, Push, guard
-from constat.catalog.server_reading import Family, typed_pushes, typed_question, typed_whole
+from constat.catalog.keyed import Family, typed_pushes, typed_question, typed_whole
 from constat.evaluation import Demand
 from constat.logic import Value
 from tests.tiers.building import declare

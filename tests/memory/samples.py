@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001  letters of other scripts look like Latin ones
 """Texts of many kinds, and how many tokens three public tokenizers find in them.
 
 The counts were taken on 2026-11-21 and 2026-11-27 with tiktoken's o200k_base and cl100k_base and

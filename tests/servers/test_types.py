@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
+from constat.catalog.keyed import Family
 from constat.catalog.postgresql import Names, families
-from constat.catalog.server_reading import Family
 from constat.logic import OPEN
 from tests.servers.building import served
 from tests.tiers.building import declare, open_rows, reasons, rows
