@@ -121,6 +121,7 @@ _SCRATCH_BYTES: Final = 16 << 20
 _LARGEST_MESSAGE: Final = 65_536
 _CONSTAT: Final = Path(__file__).resolve().parents[2]
 _SENT: Final = (
+    "constat.frozen",
     "constat.store.table_forms",
     "constat.store.tables_frames",
     "constat.explore.sandbox.wire",
