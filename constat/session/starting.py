@@ -871,7 +871,7 @@ FIRST_GOALS: Final = MappingProxyType(
     {
         "access": "permitted(chen, approve, payment)",
         "grants": "granted(anna, heating)",
-        "lending": "approved(A104)",
+        "lending": "approved(A101)",
         "ownership": "ultimate_controller(Cedar, ?who)",
         "vip": "is_vip(C001)",
     }
