@@ -61,7 +61,9 @@ CLOSING: Final = frozenset({"closure", "fall-through"})
 
 def level_text(level: str | None) -> str:
     """Return a level with what it says; nothing where there is none."""
-    return f"{level}: {LEVEL_WORDS[level]}" if level else ""
+    # A certificate that nobody has checked may say anything.
+    words = LEVEL_WORDS.get(level or "")
+    return f"{level}: {words}" if words else level or ""
 
 
 class Completeness:

@@ -17,6 +17,14 @@ class PlanColumn(TypedDict):
     encoded: Annotated[bool, "Whether it holds numbers of the shared dictionary in place of texts."]
 
 
+class PlanRange(TypedDict):
+    """A comparison that the source of an input made itself."""
+
+    column: Annotated[Count, "The column's place, from 0."]
+    operator: Annotated[str, "How it compares: =, <, <=, > or >=."]
+    value: Annotated[str, "The constant."]
+
+
 class PlanInput(TypedDict):
     """A plan input."""
 
@@ -25,6 +33,7 @@ class PlanInput(TypedDict):
     made_by: Annotated[str, "Empty for a predicate of the rules, else what introduced it."]
     estimated_rows: Annotated[Quantity, "About how many rows it has, to three digits."]
     rows_known: Annotated[bool, "Whether the planner knew how many rows there are."]
+    told: Annotated[list[PlanRange], "What its source compared so that other rows did not come."]
 
 
 class PlanRelation(TypedDict):

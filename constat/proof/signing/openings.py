@@ -13,9 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from constat.frozen import frozen
 
 _HEX: Final = frozenset("0123456789abcdef")
 _DIGITS: Final = 64
@@ -26,7 +25,7 @@ class OpeningError(ValueError):
     """An opening that does not show what it should; the text says why."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Commitment:
     """A root over `count` rows, sorted by the columns `order`, which names each place once."""
 
@@ -35,7 +34,7 @@ class Commitment:
     order: tuple[int, ...]
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Opening:
     """The rows from place `start` on, and the hashes that lead from them to the root."""
 
