@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -143,10 +144,13 @@ def texts(notebook: Any) -> list[str]:  # noqa: ANN401  a notebook
 
 @pytest.mark.filterwarnings("default")
 def test_ipython_replaces_nothing_in_a_goal_and_shows_mistakes_without_a_traceback(
-    kernel: object, capsys: pytest.CaptureFixture[str]
+    kernel: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert kernel
     from IPython.core import interactiveshell
+
+    # A shell puts a module of its own there and leaves it.
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
     of_ipython: Any = interactiveshell.InteractiveShell
     shell = of_ipython()
