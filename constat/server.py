@@ -576,8 +576,9 @@ class Application:
             started, who = time.monotonic(), "-"
             try:
                 self._check_place(request)
-                caller = self._caller(request, role)
+                caller = self._caller(request)
                 who = caller.name
+                self._let_in(caller, role)
                 response = await work(request, caller)
             except _Refusal as problem:
                 response = _refused(problem)
@@ -604,14 +605,16 @@ class Application:
         if origin is not None and origin.partition("://")[2] != host:
             raise _Refusal(403, "pages of other places may not ask")
 
-    def _caller(self, request: Request, role: str) -> Caller:
+    def _caller(self, request: Request) -> Caller:
         caller = self._access.caller(request.headers.get("authorization", ""))
         if caller is None:
             raise _Refusal(401, "a bearer token is needed", WWW_Authenticate="Bearer")
+        return caller
+
+    def _let_in(self, caller: Caller, role: str) -> None:
         self._take_turn(caller.name)
         if role and not caller.may(role):
             raise _Refusal(403, f"the role {role} is needed")
-        return caller
 
     def _take_turn(self, name: str) -> None:
         """Count requests of a caller: so many at once, and so many more each second."""

@@ -43,8 +43,8 @@ from constat.logic import (
 from constat.recount.statements import (
     INTEGERS,
     PLAIN,
-    Functions,
     RefusedError,
+    Statement,
     applied,
     conjunction,
     literal,
@@ -54,9 +54,9 @@ from constat.recount.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from constat.logic import Atom, Literal, Rule, Term
+    from constat.logic import Atom, Literal, Term
 
 NOTHING: Final = "CAST(NULL AS VARCHAR)"
 _MOST_STATEMENTS: Final = 64
@@ -90,19 +90,15 @@ class Source:
 
 
 @dataclass(slots=True)
-class MarkedRule:
+class MarkedRule(Statement):
     """One rule on its way into SQL.
 
     `sources` gives the tables of an atom, one with the rows that are whole where it reads them,
     and one with the others; `apart` raises `RefusedError` where rows of a relation may be one.
     """
 
-    rule: Rule
-    kinds: Mapping[str, Kind]
     sources: Callable[[Atom, Reading], Sequence[Source]]
     apart: Callable[[str], None]
-    functions: Functions
-    used: int = 0
     once: frozenset[str] = field(init=False)
     outer: frozenset[str] = field(init=False)
 
@@ -149,19 +145,6 @@ class MarkedRule:
             alone = isinstance(term, Variable) and term.name in self.once
             (single if alone else read).append(place)
         return Reading(tuple(read), tuple(single))
-
-    def alias(self) -> str:
-        """Give a name that no other table of the statement has."""
-        self.used += 1
-        return f"a{self.used}"
-
-    def kind(self, term: Term) -> Kind:
-        """Give the kind of a term."""
-        if isinstance(term, Variable):
-            return self.kinds[term.name]
-        if term.kind is None:
-            raise RefusedError("a function without a kind")
-        return term.kind
 
 
 @dataclass(slots=True)

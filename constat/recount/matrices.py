@@ -581,7 +581,7 @@ class Filling:
 
     def _text(self, rule: Rule, number: int) -> str:
         functions = self.tables.functions
-        return RuleStatement(rule, self.kinds_of(number), self.table, functions).text()
+        return RuleStatement(rule, self.kinds_of(number), functions, self.table).text()
 
     def _chain(self, rule: Rule, number: int) -> _Chain | None:
         """Read a rule as a chain from its head's first variable to the second."""

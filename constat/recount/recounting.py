@@ -530,7 +530,7 @@ class Evaluation:
     ) -> str:
         """Write the instances of a rule; one who takes each row once anyway needs none distinct."""
         rule, kinds = self.program.rules[number], self.program.variable_kinds[number]
-        return RuleStatement(rule, kinds, table, self.tables.functions).text(distinct=distinct)
+        return RuleStatement(rule, kinds, self.tables.functions, table).text(distinct=distinct)
 
 
 @dataclass(slots=True)
@@ -676,7 +676,7 @@ class _Rounds:
                         and not is_never_negative(one, kinds)
                     ):
                         summands = _summands(rule, one)
-                        query = RuleStatement(summands, kinds, self._table, tables.functions).text()
+                        query = RuleStatement(summands, kinds, tables.functions, self._table).text()
                         if tables.number("SELECT count(*) FROM (", query, ") AS s WHERE s.c0 < 0"):
                             raise RefusedError("a recursive sum has summands below zero")
 
@@ -757,7 +757,7 @@ class MarkedEvaluation:
 
     def _rule(self, rule: Rule, kinds: Mapping[str, Kind]) -> MarkedRule:
         functions = self.evaluation.tables.functions
-        return MarkedRule(rule, kinds, self._sources, self._require_apart, functions)
+        return MarkedRule(rule, kinds, functions, self._sources, self._require_apart)
 
     def _take(self, name: str, queries: Sequence[str], arity: int | None = None) -> bool:
         """Take rows; whether any is new, or is certain now."""

@@ -114,30 +114,13 @@ class Typed(Protocol):
 
 
 @dataclass(slots=True)
-class RuleStatement:
-    """One rule on its way into SQL; `table` gives the table of an atom, by its place in the body.
-
-    The place of an atom inside an aggregate, or of a denied one, is that of the literal.
-    """
+class Statement:
+    """One rule on its way into SQL."""
 
     rule: Rule
     kinds: Mapping[str, Kind]
-    table: Callable[[int, Atom], str]
     functions: Functions
-    outer: frozenset[str] = frozenset()
-    used: int = 0
-
-    def text(self, *, distinct: bool = True) -> str:
-        """Give the query. Its columns are `c0`, `c1` and so on; one that is 0 without columns."""
-        self.outer = frozenset(outer_names(self.rule))
-        body = _Body(self, {})
-        body.add(list(enumerate(self.rule.body)))
-        outputs = [
-            f"{body.term(term)} AS c{place}" for place, term in enumerate(self.rule.head.terms)
-        ]
-        outputs = outputs or ["CAST(0 AS BIGINT) AS c0"]
-        first = f"DISTINCT {outputs[0]}" if distinct else outputs[0]
-        return select([first, *outputs[1:]], body.sources, body.conditions)
+    used: int = field(default=0, init=False)
 
     def alias(self) -> str:
         """Give a name that no other table of the statement has."""
@@ -151,6 +134,29 @@ class RuleStatement:
         if term.kind is None:
             raise RefusedError("a function without a kind")
         return term.kind
+
+
+@dataclass(slots=True)
+class RuleStatement(Statement):
+    """One rule on its way into SQL; `table` gives the table of an atom, by its place in the body.
+
+    The place of an atom inside an aggregate, or of a denied one, is that of the literal.
+    """
+
+    table: Callable[[int, Atom], str]
+    outer: frozenset[str] = frozenset()
+
+    def text(self, *, distinct: bool = True) -> str:
+        """Give the query. Its columns are `c0`, `c1` and so on; one that is 0 without columns."""
+        self.outer = frozenset(outer_names(self.rule))
+        body = _Body(self, {})
+        body.add(list(enumerate(self.rule.body)))
+        outputs = [
+            f"{body.term(term)} AS c{place}" for place, term in enumerate(self.rule.head.terms)
+        ]
+        outputs = outputs or ["CAST(0 AS BIGINT) AS c0"]
+        first = f"DISTINCT {outputs[0]}" if distinct else outputs[0]
+        return select([first, *outputs[1:]], body.sources, body.conditions)
 
 
 @dataclass(slots=True)

@@ -370,10 +370,29 @@ def _related(
     predicates: Sequence[DraftedPredicate],
 ) -> FirstRule:
     """Count the rows that point to a value, and say that there are some."""
+    several = plural_of(pointing[0])
+    words = (f"has {several}", f"has no {several}")
+    called = (f"has {pointing[0].name}", noun_of(subject[0]))
+    return _counting(pointing, subject, predicates, called, words, 0)
+
+
+def _counting(  # noqa: PLR0917  what differs between the two ways of counting
+    pointing: tuple[DraftedPredicate, DraftedColumn],
+    subject: tuple[DraftedPredicate, DraftedColumn],
+    predicates: Sequence[DraftedPredicate],
+    called: tuple[str, str],
+    words: tuple[str, str],
+    most: int,
+) -> FirstRule:
+    """Count the rows that have a value, and say that there are more than so many.
+
+    `called` is what the conclusion is called, and what holds the value; `words` say that it holds
+    and that it does not.
+    """
     (one, column), (target, key) = pointing, subject
     taken = [other.name for other in predicates]
-    several, noun = plural_of(one), noun_of(target)
-    name = identifier(f"has {one.name}", taken, "has")
+    several, noun = plural_of(one), called[1]
+    name = identifier(called[0], taken, "has")
     counted = identifier(f"{several} of {noun}", [*taken, name], "counted")
     number = identifier(several, [key.name, *(f"_{each}" for each in one.key)], "rows")
     holder = f"{noun} {{{key.name}}}"
@@ -382,18 +401,17 @@ def _related(
         for each in one.columns
         if each is column or each.name in one.key
     )
-    whole = f"{target.name}({key.name} = ?{key.name})"
     declared = f"{key.name}: {key.kind.value}"
     items = (
         f'@[says = "{holder} has {several}: {{{number}}}"]\n'
         f".decl {counted}({declared}, {number}: number)\n"
         "@[id = FIRST1]\n"
-        f"{counted}(?{key.name}, ?{number}) :- {whole},"
+        f"{counted}(?{key.name}, ?{number}) :- {target.name}({key.name} = ?{key.name}),"
         f" ?{number} = count : {{ {one.name}({rows}) }}.\n\n"
-        f'@[says = "{holder} has {several}"]\n@[says_not = "{holder} has no {several}"]\n'
+        f'@[says = "{holder} {words[0]}"]\n@[says_not = "{holder} {words[1]}"]\n'
         f".decl {name}({declared})\n"
-        f'@[id = FIRST2]\n@[says = "{holder} has {{{number}}} {several}, more than 0"]\n'
-        f"{name}(?{key.name}) :- {counted}(?{key.name}, ?{number}), ?{number} > 0."
+        f'@[id = FIRST2]\n@[says = "{holder} has {{{number}}} {several}, more than {most}"]\n'
+        f"{name}(?{key.name}) :- {counted}(?{key.name}, ?{number}), ?{number} > {most}."
     )
     return FirstRule(
         name, _text(items, f", and `{PLAN}`, which uses them"), subject, pointing, counted
@@ -419,33 +437,10 @@ def _grouped(
     one: DraftedPredicate, column: DraftedColumn, predicates: Sequence[DraftedPredicate]
 ) -> FirstRule:
     """Count the rows that have a value, and say that there are several."""
-    taken = [other.name for other in predicates]
-    several, key = plural_of(one), column.name
-    spoken = key.replace("_", " ").strip()
-    name = identifier(f"has several {several}", taken, "has")
-    counted = identifier(f"{several} of {spoken}", [*taken, name], "counted")
-    number = identifier(several, [key, *(f"_{each}" for each in one.key)], "rows")
-    rows = ", ".join(
-        f"{each.name} = {f'?{key}' if each is column else f'_{each.name}'}"
-        for each in one.columns
-        if each is column or each.name in one.key
-    )
-    holder = f"{spoken} {{{key}}}"
-    declared = f"{key}: {column.kind.value}"
-    items = (
-        f'@[says = "{holder} has {several}: {{{number}}}"]\n'
-        f".decl {counted}({declared}, {number}: number)\n"
-        "@[id = FIRST1]\n"
-        f"{counted}(?{key}, ?{number}) :- {one.name}({key} = ?{key}),"
-        f" ?{number} = count : {{ {one.name}({rows}) }}.\n\n"
-        f'@[says = "{holder} has several {several}"]\n'
-        f'@[says_not = "{holder} has at most one of the {several}"]\n'
-        f".decl {name}({declared})\n"
-        f'@[id = FIRST2]\n@[says = "{holder} has {{{number}}} {several}, more than 1"]\n'
-        f"{name}(?{key}) :- {counted}(?{key}, ?{number}), ?{number} > 1."
-    )
-    pair = (one, column)
-    return FirstRule(name, _text(items, f", and `{PLAN}`, which uses them"), pair, pair, counted)
+    pair, several = (one, column), plural_of(one)
+    words = (f"has several {several}", f"has at most one of the {several}")
+    called = (f"has several {several}", column.name.replace("_", " ").strip())
+    return _counting(pair, pair, predicates, called, words, 1)
 
 
 def _listed(one: DraftedPredicate, predicates: Sequence[DraftedPredicate]) -> FirstRule:

@@ -170,7 +170,11 @@ def test_each_operation_asks_for_its_role_and_no_other(shop: Path) -> None:
                 assert found.headers["www-authenticate"] == "Bearer"
         assert (await client.get("/v1/certificates/x")).status_code == 401
 
-    served(shop, work)
+    lines = served(shop, work)
+    refused = {(one["who"], one["status"]) for one in lines if one["status"] in {401, 403}}
+    # Who has a token is named when refused, too.
+    assert {("viewer", 403), ("-", 401)} <= refused
+    assert ("-", 403) not in refused
 
 
 WRONG: dict[str, tuple[str, dict[str, Any], int]] = {
