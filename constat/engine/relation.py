@@ -484,8 +484,14 @@ class Relation:
     ) -> Iterator[tuple[OpenRow, int]]:
         bound = {place: value for place, value in values.items() if not is_hole(value)}
         columns = tuple(sorted(bound))
+        complete: float | None = None
         for row in self._certain(columns, bound, every=sure or len(bound) < len(values)):
             strength = grade(row, CERTAIN, values, *atom)
+            if ABSENT < strength < ACCEPTED:
+                # As of a weak row: it may match, but what was complete before it is without it.
+                if complete is None:
+                    complete = completed(columns, tuple(bound[column] for column in columns))  # type: ignore[arg-type]  # no placeholder
+                strength = strength if complete >= self.sure[row] else ABSENT
             if strength > ABSENT and (sure or strength < CERTAIN):
                 yield row, strength
         if self.weak:

@@ -30,7 +30,9 @@ def test_each_verdict_passes_both_checkers_and_holds_in_every_completion(
     assert asker.counts["goals"] >= 24
 
 
-@pytest.mark.parametrize("seed", [101295, 101302, 107216, 807310, 821483, 828525, 831372, 831920])
+@pytest.mark.parametrize(
+    "seed", [101295, 101302, 107216, 807310, 821483, 828525, 831372, 831920, 861433]
+)
 def test_what_a_long_run_found_stays_mended(asker: Asker, seed: int) -> None:
     """Open goals whose certificates would have decided them, and internal errors."""
     assert [*asker.differences(seed)] == []
