@@ -63,7 +63,7 @@ _NUMBERS: Final = frozenset({"CONFIDENCE", "RULES", "FACTS"})
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--predicate", default="", metavar="NAME", help="Only what derives this predicate.")
 @click.option("--owner", default="", metavar="NAME", help="Only what this owner answers for.")
-@click.option("--proposed", is_flag=True, help="Only rules that nobody has approved yet.")
+@click.option("--proposed", is_flag=True, help="Only rules of models that nobody has approved yet.")
 @format_option
 @project_option
 def list_command(
@@ -77,8 +77,8 @@ def list_command(
 ) -> int:
     """List the rules and predicates of rule files and folders; of the project without PATH.
 
-    A rule is listed with its id, head, sentence, owner, confidence, whether it is approved or only
-    proposed, and its place; a predicate with its columns, where its rows come from and how many
+    A rule is listed with its id, head, sentence, owner, confidence, state (`approved`, `proposed`
+    by a model, or `written` by a person and approved by nobody), and its place; a predicate with its columns, where its rows come from and how many
     rules and facts give it. Facts of the text are counted with their predicate. Drafts that wait
     in the quarantine are listed below.
 

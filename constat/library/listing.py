@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 
 @frozen
 class ListedRule:
-    """A rule; `owner` is its own or that of its predicate, `status` `proposed` or `approved`."""
+    """A rule; `owner` is its own or that of its predicate.
+
+    `status` is `proposed` (a model wrote it and nobody approved it), `approved`, or `written`: by
+    a person, and it counts without anybody's approval.
+    """
 
     id: str
     predicate: str
@@ -129,6 +133,7 @@ def list_rules(analysed: AnalysedProgram) -> Listing:
 
 def _rule(rule: Rule, program: Program) -> ListedRule:
     predicate = program.predicates[rule.head.predicate]
+    approver = _approver(rule)
     return ListedRule(
         id=rule.id,
         predicate=predicate.name,
@@ -136,9 +141,9 @@ def _rule(rule: Rule, program: Program) -> ListedRule:
         says=rule.attributes.get("says", "") or predicate.attributes.get("says", ""),
         owner=rule.attributes.get("owner", "") or predicate.attributes.get("owner", ""),
         confidence=f"{rule.confidence:f}",
-        status="proposed" if rule.proposed else "approved",
+        status="proposed" if rule.proposed else "approved" if approver else "written",
         author=rule.attributes.get("author", ""),
-        approved_by=_approver(rule),
+        approved_by=approver,
         file=_file(rule.span),
         line=_line(rule.span),
     )

@@ -196,7 +196,7 @@ def test_list_counts_wide_characters_twice_and_cuts_only_on_a_terminal(
     titles, wide, narrow = run("rules", "list", file).out.splitlines()[:3]
     assert titles.index("SAYS") == narrow.index(says) == wide.index(says) + len("経理部")
     # A number ends where its title ends.
-    assert narrow.index("1  approved") == titles.index("  STATE") - 1
+    assert narrow.index("1  written") == titles.index("  STATE") - 1
 
     terminal = Terminal()
     monkeypatch.setenv("COLUMNS", "100")

@@ -37,8 +37,8 @@ def path(tmp_path: Path) -> Path:
 def test_rules_are_listed_with_what_people_look_for(path: Path) -> None:
     rules = read_listing([path], {}).rules
     assert [(one.id, one.status, one.confidence, one.owner, one.line) for one in rules] == [
-        ("R1a", "approved", "0.9", "quality", 11),
-        ("R1b", "approved", "0.9", "quality", 11),
+        ("R1a", "written", "0.9", "quality", 11),
+        ("R1b", "written", "0.9", "quality", 11),
         ("good.2", "proposed", "1", "drafts", 13),
         ("good.3", "proposed", "1", "quality", 15),
     ]

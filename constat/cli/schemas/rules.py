@@ -417,7 +417,9 @@ class ListedRule(TypedDict):
         str, "A decimal above 0 and at most 1; below 1 the rule is an assumption."
     ]
     status: Annotated[
-        Literal["approved", "proposed"], "`proposed` until somebody approves what a model wrote."
+        Literal["approved", "proposed", "written"],
+        "`proposed` until somebody approves what a model wrote; `written` by a person, and approved"
+        " by nobody.",
     ]
     author: Annotated[str, "`@[author]`; may be empty."]
     approved_by: Annotated[str, "Who approved it; may be empty."]
