@@ -77,10 +77,11 @@ def list_command(
 ) -> int:
     """List the rules and predicates of rule files and folders; of the project without PATH.
 
-    A rule is listed with its id, head, sentence, owner, confidence, state (`approved`, `proposed`
-    by a model, or `written` by a person and approved by nobody), and its place; a predicate with its columns, where its rows come from and how many
-    rules and facts give it. Facts of the text are counted with their predicate. Drafts that wait
-    in the quarantine are listed below.
+    A rule is listed with its id, head, sentence, owner, confidence, state (`approved`,
+    `proposed` by a model, or `written` by a person and approved by nobody), and its place; a
+    predicate with its columns, where its rows come from and how many rules and facts give it.
+    Facts of the text are counted with their predicate. Drafts that wait in the quarantine are
+    listed below.
 
     Examples:
       constat rules list
