@@ -490,8 +490,10 @@ class Relation:
             if ABSENT < strength < ACCEPTED:
                 # As of a weak row: it may match, but what was complete before it is without it.
                 if complete is None:
-                    complete = completed(columns, tuple(bound[column] for column in columns))  # type: ignore[arg-type]  # no placeholder
-                strength = strength if complete >= self.sure[row] else ABSENT
+                    key = tuple(bound[column] for column in columns)
+                    complete = completed(columns, key)  # type: ignore[arg-type]  # no placeholder
+                if complete < self.sure[row]:  # type: ignore[index]  # a certain row
+                    continue
             if strength > ABSENT and (sure or strength < CERTAIN):
                 yield row, strength
         if self.weak:
