@@ -88,18 +88,26 @@ class _Wish:
 class AskingClient:
     """Asks one model for one task; implements `Client`."""
 
-    def __init__(self, setting: ModelSetting, around: Surroundings) -> None:
+    def __init__(
+        self,
+        setting: ModelSetting,
+        around: Surroundings,
+        left: Callable[[], float] | None = None,
+    ) -> None:
         self._setting = setting
         self._around = around
+        self._left = left
 
     def ask(
         self, prompt: Prompt, *, seconds: float | None = None, max_age: int | None = None
     ) -> Reply:
-        """Ask, within so many seconds where that is told; raises `ModelError`.
+        """Ask, within so many seconds where that is told, or what is left; raises `ModelError`.
 
         A reply that was paid for is served again up to `max_age` seconds, or as long as the
         project says. A model whose call does not fit is told so and asked once more.
         """
+        if seconds is None and self._left is not None:
+            seconds = self._left()
         wish = _Wish(seconds, self._around.keep if max_age is None else max_age)
         try:
             return self._ask_once(prompt, wish)

@@ -572,7 +572,11 @@ are given out, or never (semantics 38)."""
 
 @frozen
 class Bounds:
-    """Limits: `seconds`, `rows` and `calls` of an evaluation, the others of a single query."""
+    """Limits: `seconds` of a question in total, `rows` and `calls` of an evaluation.
+
+    The others are of a single query. A question's plans, and what models say for it, take of its
+    seconds as well.
+    """
 
     seconds: float = 60.0
     rows: int = 20_000_000

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Diagnostic
-    from constat.evaluation import Observer
+    from constat.evaluation import Limits, Observer
     from constat.library.reviewing.confirmations import Confirmations
     from constat.model import Client
     from constat.project import Project
@@ -186,30 +186,40 @@ class Asking(ABC):
         return Transcripts(self.project.state).read(identity)
 
     def _sub_planned(
-        self, result: Result, prove: Callable[[Proving], Result], observe: Observer | None
+        self,
+        result: Result,
+        prove: Callable[[Proving], Result],
+        limits: Limits,
+        observe: Observer | None,
     ) -> Result:
         """Have what an undecided goal lacks planned, where the project names such predicates.
 
-        `prove` proves the goal once more in a session that the plans have joined.
+        `prove` proves the goal once more in a session that the plans have joined, within what is
+        left of `limits`.
         """
         if result.verdict is not Verdict.UNRESOLVED:
             return result
-        found: Result = self._planned(result, prove, observe, of_rows=False)
+        found: Result = self._planned(result, prove, limits, observe, of_rows=False)
         return found
 
     def _sub_planned_rows(
-        self, answers: Answers, query: Callable[[Proving], Answers], observe: Observer | None
+        self,
+        answers: Answers,
+        query: Callable[[Proving], Answers],
+        limits: Limits,
+        observe: Observer | None,
     ) -> Answers:
         """Have what leaves the answers of a query open planned, as for a goal."""
         if answers.exit_code != Verdict.UNRESOLVED.exit_code:
             return answers
-        found: Answers = self._planned(answers, query, observe, of_rows=True)
+        found: Answers = self._planned(answers, query, limits, observe, of_rows=True)
         return found
 
     def _planned(
         self,
         first: Any,  # noqa: ANN401  a result or answers
         again: Callable[[Proving], Any],
+        limits: Limits,
         observe: Observer | None,
         *,
         of_rows: bool,
@@ -222,7 +232,9 @@ class Asking(ABC):
         lacking = asking_steps.lacking_rows if of_rows else asking_steps.lacking
         with self.observing(observe):
             planned = asking_steps.with_sub_plans(
-                *(self._whole, first, again, lacking), cache=self._serve, locale=self._locale
+                *(self._whole, first, again, lacking, limits),
+                cache=self._serve,
+                locale=self._locale,
             )
         self._plan_remarks = planned.remarks
         return planned.result

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.authoring.checking import Checked
     from constat.authoring.drafting import Drafted
-    from constat.evaluation import Observer
+    from constat.evaluation import Limits, Observer
     from constat.logic import Atom, Predicate, Program
     from constat.model import Client, Usage
     from constat.project import Project
@@ -448,10 +448,13 @@ def keep_record(records: Transcripts, transcript: Transcript) -> None:
     records.keep(transcript.as_json())
 
 
-def model_for(session: Session, task: Task) -> Client:
-    """Give the model of a task. Raises `ConstatError` where the project has none."""
+def model_for(session: Session, task: Task, left: Callable[[], float] | None = None) -> Client:
+    """Give the model of a task, with the seconds that it may take, where something bounds them.
+
+    Raises `ConstatError` where the project has none.
+    """
     try:
-        return session.models.client(task)
+        return session.models.client(task, left)
     except ModelError as problem:
         hint = "name one under `models:` in constat.yaml; `constat models` lists them"
         raise ConstatError([Diagnostic(problem.code, str(problem), help=hint)]) from None
@@ -547,11 +550,19 @@ class Planned(Generic[Found]):
 
 
 def _planned_session(
-    session: Session, joined: JoinedProgram, *, cache: bool, locale: str | None
+    planning: _Planning, limits: Limits, *, cache: bool, locale: str | None
 ) -> Session:
     # Plans have joined it: it plans nothing more, and leaves the log to the first.
+    session = planning.session
     project = replace(session.project, log=LogSetting(), sub_plans=SubPlanSetting())
-    return session.over(joined, cache=cache, locale=locale, project=project, models=session.models)
+    return session.over(
+        planning.joined(),
+        cache=cache,
+        locale=locale,
+        project=project,
+        models=session.models,
+        limits=limits,
+    )
 
 
 def lacking(result: Result) -> tuple[str, ...]:
@@ -566,25 +577,29 @@ def lacking_rows(answers: Answers) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.predicate for one in answers.reasons)) if is_open else ()
 
 
-def with_sub_plans(
+def with_sub_plans(  # noqa: PLR0913  each kind of wish has a name
     session: Session,
     result: Found,
     ask: Callable[[Session], Found],
     lacks: Callable[[Found], tuple[str, ...]],
+    limits: Limits,
     *,
     cache: bool = True,
     locale: str | None = None,
 ) -> Planned[Found]:
-    """Plan what an answer lacks; `ask` asks the same again in another session."""
+    """Plan what an answer lacks; `ask` asks the same again in another session.
+
+    All of it, what a model writes as well, takes what is left of the question's `limits`.
+    """
     setting = session.project.sub_plans
     check_plannable(session.program, setting.predicates)
-    planning = _Planning(session, frozenset(setting.predicates))
+    planning = _Planning(session, frozenset(setting.predicates), limits)
     with session.models.question():
         for _ in range(setting.depth):
-            names = lacks(result)
+            names = lacks(result) if limits.left > 0 else ()
             if not names or not list(planning.plan(names)):
                 break
-            with _planned_session(session, planning.joined(), cache=cache, locale=locale) as other:
+            with _planned_session(planning, limits, cache=cache, locale=locale) as other:
                 result = ask(other)
     return Planned(result, tuple(planning.drafts.values()), tuple(planning.remarks))
 
@@ -608,9 +623,10 @@ def check_plannable(program: AnalysedProgram, names: tuple[str, ...]) -> None:
 class _Planning:
     """The plans of one goal."""
 
-    def __init__(self, session: Session, allowed: frozenset[str]) -> None:
+    def __init__(self, session: Session, allowed: frozenset[str], limits: Limits) -> None:
         self.session = session
         self.allowed = allowed
+        self.limits = limits
         self.drafts: dict[str, Draft] = {}
         self.remarks: list[Diagnostic] = []
         self.tried: set[str] = set()
@@ -631,7 +647,7 @@ class _Planning:
                 # Two plans may each be right, and together rest on their own absence.
                 self.join([*self.drafts.values(), draft])
             except ConstatError as problem:
-                self.remarks += _failed(name, problem)
+                self.remarks += self.failed(name, problem)
                 continue
             self.drafts[name] = draft
             yield draft
@@ -659,8 +675,9 @@ class _Planning:
             for one in self.store.rejections_about([name])
             if one.decision
         ]
+        client = model_for(self.session, Task.SUB_PLAN, lambda: self.limits.left)
         desk = replace(
-            desk_of(self.session, replace(ground, must_derive=name), Task.SUB_PLAN),
+            desk_of(self.session, replace(ground, must_derive=name), Task.SUB_PLAN, client),
             rejected=tuple(rejected[:_SUB_MOST_REJECTED]),
             keep=lambda: keep_record(records, transcript),
         )
@@ -698,8 +715,9 @@ class _Planning:
         opened = replace(base, program=replace(base.program, predicates=predicates))
         return drafts_join_drafts(opened, drafts, amending=True)
 
-
-def _failed(name: str, problem: ConstatError) -> Iterator[Diagnostic]:
-    first = problem.diagnostics[0]
-    message = f"no sub-plan for `{name}`: {first.message} [{first.code}]"
-    yield Diagnostic("C0877", message, help=first.help, severity=Severity.WARNING)
+    def failed(self, name: str, problem: ConstatError) -> Iterator[Diagnostic]:
+        first = problem.diagnostics[0]
+        message = f"no sub-plan for `{name}`: {first.message} [{first.code}]"
+        late = self.limits.reached("seconds") + ", plans included"
+        hint = first.help if self.limits.left > 0 else late
+        yield Diagnostic("C0877", message, help=hint, severity=Severity.WARNING)

@@ -21,7 +21,7 @@ from constat.project.settings import ANTHROPIC, RECORD, REPLAY
 from constat.store.model_answers import ModelAnswerError, ModelAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from decimal import Decimal
 
     from constat.evaluation import Observer
@@ -80,14 +80,17 @@ class Models:
             observe=observe,
         )
 
-    def client(self, task: Task) -> AskingClient:
-        """Give the client for a task; raises `ModelError` C0821 where no model is configured."""
+    def client(self, task: Task, left: Callable[[], float] | None = None) -> AskingClient:
+        """Give the client for a task; raises `ModelError` C0821 where no model is configured.
+
+        `left` tells how many seconds whatever it is asked for may still take.
+        """
         setting = self._setting.of(task.value)
         if setting is None:
             raise ModelError(
                 _UNSET, f"the project has no model for `{task.value}`: `models:` names none"
             )
-        return AskingClient(setting, self._around)
+        return AskingClient(setting, self._around, left)
 
     def configured(self, task: Task) -> bool:
         """Whether there is a model for a task."""

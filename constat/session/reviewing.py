@@ -52,7 +52,7 @@ from constat.store.drafts import Decision, Endorsement, NewDraft, check_decision
 from constat.syntax import print_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
     from constat.library.reviewing.placement import Tried
@@ -73,7 +73,7 @@ _LINES_AROUND = 3
 class _NoModels(Models):
     """Models of which none is asked: what they told before is there."""
 
-    def client(self, task: Task) -> AskingClient:
+    def client(self, task: Task, left: Callable[[], float] | None = None) -> AskingClient:  # noqa: ARG002  as it is asked
         """Refuse."""
         raise ModelError("C0821", f"a review asks no model for `{task.value}`")
 

@@ -138,6 +138,7 @@ class Session(
         self._program: AnalysedProgram | None = None
         self._tiers: Tiers | None = None
         self._shared: Tiers | None = None
+        self._begun: Limits | None = None
         self._store: FactStore | None = None
         self._checked: Checks | None = None
         self._serve = cache
@@ -147,7 +148,7 @@ class Session(
         self._said: set[Value] = set()
         self.facts = StatedFacts(lambda: self.program, self._facts, self._evaluating)
 
-    def over(
+    def over(  # noqa: PLR0913  each kind of wish has a name
         self,
         joined: JoinedProgram,
         *,
@@ -156,11 +157,13 @@ class Session(
         project: Project | None = None,
         models: Models | None = None,
         tiers: Tiers | None = None,
+        limits: Limits | None = None,
     ) -> Session:
         """Give a session over another program of the same project; `joined` tells what joined it.
 
         With `tiers` it reads the very answers that this session has read, with `models` it asks
-        and counts the same ones; `project` may have other settings.
+        and counts the same ones; `project` may have other settings. With `limits`, which have
+        begun, all that it is asked shares their time.
         """
         from constat.session.drafted import without_plans  # noqa: PLC0415  loaded when it is used
 
@@ -168,7 +171,7 @@ class Session(
         other._program = joined.program
         other._texts = {**self.texts, **joined.texts}
         other._rule_warnings = list(self.rule_warnings)
-        other._models, other._shared = models, tiers
+        other._models, other._shared, other._begun = models, tiers, limits
         other._stop = self._stop
         other.joined = joined
         return other
@@ -294,10 +297,11 @@ class Session(
         wish = self.decisions.require(log) if logged else None
         before = self._used
         if as_of is None:
+            how: Any = {"exhaust": exhaust, "minimal": minimal, "observe": observe}
+            limits = self._limits().begun()
+            first = self._decide_asked(asked, limits=limits, **how)
             result = self._sub_planned(
-                self._decide_asked(asked, exhaust=exhaust, minimal=minimal, observe=observe),
-                lambda other: other.prove(goal, exhaust=exhaust, minimal=minimal, observe=observe),
-                observe,
+                first, lambda other: other.prove(goal, **how), limits, observe
             )
             result = self._with_usage(result, before)
             self._record(result)
@@ -353,8 +357,10 @@ class Session(
         text = goal_text(query)
         with self._turn:
             before = self._used
+            limits = self._limits().begun()
+            first = self._answers(text, limits=limits, **how)
             found = self._sub_planned_rows(
-                self._answers(text, **how), lambda other: other.query(text, **how), observe
+                first, lambda other: other.query(text, **how), limits, observe
             )
             return self._with_usage(found, before)
 
@@ -407,7 +413,7 @@ class Session(
         written: WrittenPopulation = write_population(folder, proving, wish or PopulationWish())
         return written
 
-    def _answers(
+    def _answers(  # noqa: PLR0913  each kind of wish has a name
         self,
         query: str,
         *,
@@ -416,6 +422,7 @@ class Session(
         check: int | str | None,
         among: Callable[[Answers], Rows] | None,
         observe: Observer | None,
+        limits: Limits,
     ) -> Answers:
         _, compiled = self._compiled(query)
         answers = self._computed(
@@ -424,6 +431,7 @@ class Session(
             engine=engine,
             bulk=self._whole_answers(OFF if isinstance(check, int) else check),
             observe=observe,
+            limits=limits,
         )
         if not isinstance(check, int) or not check:
             return answers
@@ -459,6 +467,7 @@ class Session(
         engine: str,
         bulk: BulkOptions,
         observe: Observer | None,
+        limits: Limits | None = None,
     ) -> Answers:
         from constat.session.querying import answer_query, answer_twice, outcome_answers  # noqa: PLC0415  loaded when it is used
 
@@ -495,12 +504,12 @@ class Session(
             return in_bulk
 
         def answered(tiers: Tiers) -> Answers:
-            told: Answers = answer_twice(once, tiers.externals, limits)
+            told: Answers = answer_twice(once, tiers.externals, bounds)
             return told
 
         with self._turn:
-            limits = self._limits().begun()
-            return self._evaluated(observe, answered, limits)
+            bounds = (limits or self._limits()).begun()
+            return self._evaluated(observe, answered, bounds)
 
     def prove_row(
         self, query: str, row: str, *, observe: Observer | None = None
@@ -666,13 +675,18 @@ class Session(
             return evaluate(tiers)
 
     def _decide_asked(
-        self, asked: AskedGoal, *, exhaust: bool, minimal: str | None, observe: Observer | None
+        self,
+        asked: AskedGoal,
+        *,
+        exhaust: bool,
+        minimal: str | None,
+        observe: Observer | None,
+        limits: Limits,
     ) -> Result:
         """Decide a goal, which may be a relation of its own."""
         program = asked.program if asked.text else None
-        result = self._decide(
-            asked.atom, exhaust=exhaust, minimal=minimal, program=program, observe=observe
-        )
+        how: Any = {"exhaust": exhaust, "minimal": minimal, "observe": observe}
+        result = self._decide(asked.atom, program=program, limits=limits, **how)
         if not asked.text:
             return result
         (rule,) = asked.program.program.rules_for(asked.atom.predicate)
@@ -681,7 +695,7 @@ class Session(
                 self._said.update(values_of(literal.atom))
         return result.asked_as(asked.text)
 
-    def _decide(
+    def _decide(  # noqa: PLR0913  each kind of wish has a name
         self,
         goal: Atom,
         *,
@@ -690,6 +704,7 @@ class Session(
         program: AnalysedProgram | None = None,
         typed: bool = True,
         observe: Observer | None = None,
+        limits: Limits | None = None,
     ) -> Result:
         created, before = now(), self._used
         if typed:
@@ -700,7 +715,7 @@ class Session(
         ranking = None if minimal is None else Ranking(minimal)
 
         # All of it belongs to one goal, and shares its time, also where a source is read anew.
-        limits = self._limits().begun()
+        limits = (limits or self._limits()).begun()
         rules, facts = facts_apart(asked)
         told_in_rules = asked.remembered("rule facts", lambda: rule_facts(facts))
         least = reading_least(rules, goal, self._reads_by_column)
@@ -843,6 +858,8 @@ class Session(
             self._project = before
 
     def _limits(self) -> Limits:
+        if self._begun is not None:
+            return self._begun
         bounds = self.project.limits
         return Limits(
             seconds=bounds.seconds,

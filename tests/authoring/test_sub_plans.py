@@ -19,6 +19,7 @@ from tests.authoring.scripted import Scripted, proposed
 from tests.loopback.server import ModelServer, Written
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from constat.evaluation import Event
@@ -37,12 +38,15 @@ class Planned(Session):
 
     def __init__(self, project: Path, client: Client) -> None:
         super().__init__(project)
-        setattr(self.models, "client", lambda task: self.given(task, client))  # noqa: B010  a method
         self.tasks: list[Task] = []
+        self.left: list[float] = []
 
-    def given(self, task: Task, client: Client) -> Client:
-        self.tasks.append(task)
-        return client
+        def given(task: Task, left: Callable[[], float] | None = None) -> Client:
+            self.tasks.append(task)
+            self.left += [] if left is None else [left()]
+            return client
+
+        setattr(self.models, "client", given)  # noqa: B010  a method
 
 
 def configured(shop: Path, text: str) -> Path:
@@ -84,6 +88,40 @@ def test_a_plan_is_paid_for_once(shop: Path) -> None:
         with Planned(project, client) as session:
             assert session.prove("is_strategic(C004)").verdict is Verdict.PROVED_UNDER
     assert len(client.prompts) == 1
+
+
+class Late(Scripted):
+    """Writes for so many seconds of a time that nobody waits for."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(PLAN)
+        self.seconds = seconds
+        self.at = 1_000.0
+
+    def ask(self, prompt: Prompt) -> Reply:
+        self.at += self.seconds
+        return super().ask(prompt)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [(50, Verdict.PROVED_UNDER), (70, Verdict.UNRESOLVED)]
+)
+def test_what_a_model_writes_takes_of_the_time_of_the_goal(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, verdict: Verdict
+) -> None:
+    client = Late(seconds)
+    monkeypatch.setattr("constat.session.session.moment", lambda: client.at)
+    with Planned(configured(shop, "{predicates: [contract_value]}"), client) as session:
+        found = session.prove("is_strategic(C004)")
+        rows = session.query("is_strategic(?c)", engine="reference").rows
+        most = session.project.limits.seconds
+        assert session.left == [most]
+    assert most == 60
+    assert found.verdict is verdict
+    limited = "the time limit of 60 seconds was reached; `seconds` of `limits` in constat.yaml"
+    assert (limited in found.decision.outcome.stopped) is (verdict is Verdict.UNRESOLVED)
+    # The draft is kept: what is asked next need not wait for it.
+    assert any(one.verdict is Verdict.PROVED_UNDER for one in rows)
 
 
 def test_what_a_plan_does_not_derive_stays_unknown_and_stated_facts_count(shop: Path) -> None:

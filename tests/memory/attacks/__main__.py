@@ -1,17 +1,26 @@
-"""Print what succeeded: `python -m tests.memory.attacks [FOLDER ...]`, or of `--made` ones."""
+"""Print what succeeded: `python -m tests.memory.attacks [FOLDER ...]`, or of `--made` ones.
+
+With `--every` each is played in every way, and not only in those that have to lose nothing; `--part
+1/4` plays every fourth attack, from the second on.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 from tests.memory.attacks.made import passed
-from tests.memory.attacks.runner import FOLDER, report
+from tests.memory.attacks.runner import FOLDER, WAYS, every_way, report
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--made"]:
-        lines = passed()
-    else:
-        lines = report([Path(one) for one in sys.argv[1:]] or [FOLDER / "own", FOLDER / "blind"])
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("folders", nargs="*", type=Path, default=[FOLDER / "own", FOLDER / "blind"])
+    asked.add_argument("--made", action="store_true")
+    asked.add_argument("--every", action="store_true")
+    asked.add_argument("--part", default="0/1")
+    wanted = asked.parse_args()
+    part, parts = map(int, wanted.part.split("/"))
+    ways = every_way() if wanted.every else WAYS
+    lines = passed() if wanted.made else report(wanted.folders, ways, (part, parts))
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        print(line, flush=True)  # noqa: T201  what the program is for

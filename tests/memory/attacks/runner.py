@@ -6,9 +6,9 @@ import base64
 import html
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import count
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,9 +41,17 @@ KINDS: Final = frozenset(
 )
 PEOPLE: Final = frozenset({Author.HUMAN, Author.SYSTEM})
 WAYS: Final = ("alone", "changed", "joined", "session", "returned")
+"""The ways that lose nothing of what people said; `every_way` has more."""
 ROUNDS: Final = 3
 _BUDGETS: Final = (300, 450, 700, 1_000, 1_500, 2_500, 5_000, 20_000)
 _BLANKS: Final = re.compile(r"\s+")
+
+
+Heard = tuple[tuple[str, ...], tuple[Message, ...]]
+"""What a memory takes for words of people, and its context."""
+Told = tuple[tuple[Message, ...], ...]
+"""What comes back, and what is new, of one round."""
+Known = dict[tuple[Told, ...], Heard]
 
 
 @dataclass(frozen=True)
@@ -90,20 +98,30 @@ def _attack(given: Mapping[str, Any]) -> Attack:
     )
 
 
-def played(attack: Attack, way: str) -> Iterator[Outcome]:
-    """Play an attack in one way; gives what is known after 0, 1, 2 and 3 rounds."""
+def played(attack: Attack, way: str, known: Known | None = None) -> Iterator[Outcome]:
+    """Play an attack in one way; gives what is known after 0, 1, 2 and 3 rounds.
+
+    What another way told just so is looked up in `known`.
+    """
+    who = way.partition(" ")[0]
+    in_session = who in {"session", "returned"}
+    known = {} if known is None else known
     with _memory() as kept:
         context: tuple[Message, ...] = ()
+        history: list[Told] = []
         for number in range(ROUNDS + 1):
-            fresh = _memory() if way not in {"session", "returned"} else kept
-            before = _handed_back(context, way, attack.format, fresh)
-            fresh.append([] if way == "session" else before)
+            before = _handed_back(context, way, attack.format, kept)
+            told: Told = (() if who == "session" else before,)
             if number < ROUNDS:
-                fresh.append([*_new(attack, number, context, fresh), *small_talk(number)])
-                context = compacted(fresh)
-            claims = people_said(fresh)
-            if fresh is not kept:
-                fresh.close()
+                new = (*_new(attack, number, context, kept), *small_talk(number))
+                if way == "session changed":
+                    new = _handed_back(new, way, attack.format, kept)
+                told = (*told, new)
+            history = [*history, told] if in_session else [told]
+            key = tuple(history)
+            if key not in known:
+                known[key] = _heard(kept if in_session else None, history)
+            claims, context = known[key]
             yield Outcome(
                 way,
                 number,
@@ -112,9 +130,31 @@ def played(attack: Attack, way: str) -> Iterator[Outcome]:
             )
 
 
-def _memory() -> Memory:
+def _heard(memory: Listening | None, history: Sequence[Told]) -> Heard:
+    """Tell a memory what it has not heard yet; it is compacted behind what is new."""
+    if memory is None:
+        with _memory() as fresh:
+            return _heard(fresh, history)
+    claims: tuple[str, ...] = ()
+    context: tuple[Message, ...] = ()
+    for told in history[memory.heard :]:
+        memory.heard += 1
+        for number, some in enumerate(told):
+            memory.append(some)
+            context = compacted(memory) if number else ()
+        claims = tuple(people_said(memory))
+    return claims, context
+
+
+class Listening(Memory):
+    """A memory that counts the rounds that it has heard."""
+
+    heard = 0
+
+
+def _memory() -> Listening:
     """Open a memory; its rules are read once for all of them, since they are the same."""
-    found = Memory()
+    found = Listening()
     found._rules = _rules()
     return found
 
@@ -181,12 +221,22 @@ def _handed_back(
     context: Sequence[Message], way: str, written_as: str, memory: Memory
 ) -> tuple[Message, ...]:
     """Write a context as a provider is sent it, and read it again."""
-    if way == "joined":
+    how = way.split(" ")
+    if "joined" in how:
         context = _joined(context)
-    if (written_as == "openai") is not (way == "changed"):
+    for shape in (one for one in how if one.startswith(":")):
+        context = [_shaped(one, SHAPES[shape]) for one in context]
+    if (written_as == "openai") is not ("changed" in how):
         return from_openai(json.loads(json.dumps(to_openai(context))))
     system, messages = json.loads(json.dumps(to_anthropic(context, memory.attachments)))
     return from_anthropic(messages, memory.attachments, system=system)
+
+
+def _shaped(message: Message, shape: Callable[[str], str]) -> Message:
+    """Give a block in another shape, and any other message as it is."""
+    if not message.text.startswith(MARKER):
+        return message
+    return replace(message, blocks=(Text(shape(message.text)),))
 
 
 def _joined(context: Sequence[Message]) -> list[Message]:
@@ -217,6 +267,16 @@ SHAPES: Final[Mapping[str, Callable[[str], str]]] = {
 }
 
 
+def every_way() -> tuple[str, ...]:
+    """Name every way: with and without a session, each format, joined, the block in each shape."""
+    shapes = [one for one in SHAPES if one]
+    handed = [" ".join(one) for one in product(("alone", "returned"), ("as it is", *shapes))]
+    handed = [one.removesuffix(" as it is") for one in handed]
+    handed += ["joined", "returned joined"]
+    changed = [f"{one} changed" for one in handed if one != "alone"]
+    return (*handed, "changed", *changed, "session", "session changed")
+
+
 def _with_block(given: Any, block: str) -> Any:  # noqa: ANN401  whatever stands in a message
     if isinstance(given, str):
         for name, shape in SHAPES.items():
@@ -229,18 +289,24 @@ def _with_block(given: Any, block: str) -> Any:  # noqa: ANN401  whatever stands
     return given
 
 
-def report(folders: Sequence[Path]) -> Iterator[str]:
-    """Say what succeeded, attack by attack, and how many there were."""
-    total, broken = count(), 0
-    for folder in folders:
-        for attack in attacks(folder):
-            next(total)
-            found = [one for way in WAYS for one in played(attack, way) if one.claims or one.lost]
-            broken += any(one.claims for one in found)
-            for one in found:
-                said = [
-                    *(f"TAKEN {text!r}" for text in one.claims),
-                    *(f"LOST {x!r}" for x in one.lost),
-                ]
+def report(
+    folders: Sequence[Path], ways: Sequence[str] = WAYS, part: tuple[int, int] = (0, 1)
+) -> Iterator[str]:
+    """Say what succeeded, attack by attack, and how many there were; `part` is one of how many."""
+    given = [one for folder in folders for one in attacks(folder)][part[0] :: part[1]]
+    broken = 0
+    for attack in given:
+        known: Known = {}
+        found = [
+            one for way in ways for one in played(attack, way, known) if one.claims or one.lost
+        ]
+        broken += any(one.claims for one in found)
+        for one in found:
+            said = [
+                *(f"TAKEN {text!r}" for text in one.claims),
+                # A block in another shape is not ours: it may hide what a person said in it.
+                *(f"LOST {x!r}" for x in one.lost if one.round and one.way in WAYS),
+            ]
+            if said:
                 yield f"{attack.id} [{one.way}, after {one.round} rounds]: {'; '.join(said)}"
-    yield f"{next(total)} attacks, {broken} succeeded"
+    yield f"{len(given)} attacks in {len(ways)} ways, {broken} succeeded"
