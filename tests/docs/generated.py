@@ -29,6 +29,7 @@ from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
 from constat.project.loading import TOP_LEVEL
 from constat.project.reading import Sections
+from constat.proof.levels import LEVEL_WORDS
 from constat.server import operations
 from constat.session import StatedFacts
 from constat.syntax import words
@@ -310,6 +311,10 @@ def _first(value: object) -> str:
     return " ".join((inspect.getdoc(value) or "").split())
 
 
+def _levels() -> str:
+    return _meanings(LEVEL_WORDS, "level")
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "functions": _functions,
     "aggregates": lambda: _meanings(AGGREGATES, "aggregate"),
@@ -323,6 +328,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
         ("key", "what it says"), ((f"`{key}`", text) for key, text in TOP_LEVEL.items())
     ),
     "codes": _codes,
+    "levels": _levels,
     "api": _api,
     "operations": _operations,
 }

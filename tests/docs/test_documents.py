@@ -6,8 +6,10 @@ import os
 import re
 import runpy
 import shutil
+import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,13 +19,15 @@ from constat.analysis import analyse
 from constat.diagnostics import Diagnostic
 from constat.evaluation import Verdict
 from constat.syntax import parse_text
-from tests.docs.consoles import Command, agrees, commands
+from tests.docs.consoles import Command, agrees, commands, files
 from tests.docs.generated import documents, sections, written_anew
 from tests.docs.warm import warm_constat
 from tests.examples.shop import ROOT
 
 DOCS = ROOT / "docs"
 DOCUMENTS = [ROOT / "README.md", *sorted((DOCS / "guide").glob("*.md"))]
+TUTORIALS = [*sorted((DOCS / "tutorial").glob("*.md")), DOCS / "comparison.md"]
+PORT = "8378"
 MOST_BYTES = 12_000
 PROMISED = {0, 1, 3, 4, 5, 6, 7}
 
@@ -62,6 +66,26 @@ def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) 
                 f"{command.place}: $ {command.line}\n{ran.stdout}"
             )
             assert last in PROMISED
+
+
+@pytest.mark.parametrize("file", TUTORIALS, ids=lambda file: file.name)
+def test_a_tutorial_prints_what_it_shows_in_an_empty_folder(file: Path, tmp_path: Path) -> None:
+    for name, text in files(file):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shown = commands(file)
+    last = 0
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with TemporaryDirectory() as place, warm_constat(Path(place)) as warm:
+        for command in shown:
+            own = replace(command, line=command.line.replace(PORT, str(port)))
+            ran = run(own, tmp_path, warm, last)
+            last = ran.returncode
+            assert agrees(command.output, ran.stdout), (
+                f"{command.place}: $ {command.line}\n{ran.stdout}"
+            )
+    assert shown
 
 
 @pytest.mark.parametrize(
