@@ -11,6 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never, cast, runtime_checkable
 
+from constat.catalog.interruptible import PATIENCE
 from constat.frozen import frozen
 from constat.logic import (
     Kind,
@@ -107,10 +108,14 @@ class SourceTable:
 
 @frozen
 class ReadBounds:
-    """How long a query may take, and how many rows it may give."""
+    """How long a query may take, and how many rows it may give.
+
+    After its time it is told to end; what has not ended `patience` seconds later is left behind.
+    """
 
     seconds: float
     rows: int
+    patience: float = PATIENCE
 
 
 @frozen

@@ -369,7 +369,11 @@ class DuckReading:
     def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
         """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
         queries = whole_queries(whole, self._columns(whole.guarded.text))
-        return None if queries is None else looked(self._reading(), queries, bounds)
+        if queries is None:
+            return None
+        session = self._reading()
+        session.bear(bounds)
+        return looked(session, queries, bounds)
 
     def estimate(self, guarded: Guarded) -> float | None:
         """Guess how many rows a query gives, without running it."""

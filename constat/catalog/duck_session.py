@@ -314,6 +314,7 @@ class DuckSession:
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises at its bounds, after the rows that came before them."""
         left = bounds.rows
+        self.bear(bounds)
         with self.bounded(bounds.seconds) as connection:
             self._run(lambda: connection.execute(question.text, question.parameters))
             convert = _conversions(connection.description, question.spelled)
@@ -332,6 +333,10 @@ class DuckSession:
                 if len(batch) > left:
                     raise SourceFailureError(f"it gives more than {bounds.rows} rows", "C0522")
                 left -= len(batch)
+
+    def bear(self, bounds: ReadBounds) -> None:
+        """Take over how long a query may go on behind its time."""
+        self._worker.patience = bounds.patience
 
     def cancel(self) -> None:
         """Interrupt what runs; without anything, nothing happens."""

@@ -141,7 +141,11 @@ class Deadline:
 # otherwise.
 
 _Given = TypeVar("_Given")
+PATIENCE: Final = 2.0
+"""The seconds in which work is to end that was told to; otherwise it is left behind."""
 _SECONDS_TO_END: Final = 1.0
+# Most of the patience is for work that ends by itself, the rest for being told once more.
+_SHARE_TO_END: Final = 0.75
 _LONGEST: Final = 1e6
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
 
@@ -186,6 +190,7 @@ class Worker:
     """One thread, started when there is work for it. `stuck` once its work would not end.
 
     `stop` tells the work to end; `leave` closes what it used, once work that was stuck has ended.
+    `patience` are the seconds that work may take behind its time.
     """
 
     def __init__(
@@ -195,6 +200,7 @@ class Worker:
         heap: Heap | None = None,
     ) -> None:
         self.stuck = False
+        self.patience = PATIENCE
         self._stop = stop
         self._leave = leave
         self._heap = heap
@@ -216,12 +222,13 @@ class Worker:
         piece = _Piece(work if self._heap is None else self._heap.bounded(work))
         try:
             self._pieces.put(piece)  # type: ignore[arg-type]  # its result is asked for here alone
-            done = self._wait(piece, max(0.0, seconds) + _SECONDS_TO_END if bounded else math.inf)
+            patience = _SHARE_TO_END * self.patience
+            done = self._wait(piece, max(0.0, seconds) + patience if bounded else math.inf)
         except BaseException:
             # Whether the piece had been handed over is unknown.
             self._end()
             raise
-        if not done and not self._end():
+        if not done and not self._end((1 - _SHARE_TO_END) * self.patience):
             raise StuckError
         return piece.result()
 
@@ -236,12 +243,12 @@ class Worker:
             self._heap.keep()
         return False
 
-    def _end(self) -> bool:
+    def _end(self, seconds: float = _SECONDS_TO_END) -> bool:
         """Stop what runs; tells whether it has ended, which what is handed over behind it shows."""
         self._stop()
         last = _Piece(_nothing)
         self._pieces.put(last)  # type: ignore[arg-type]  # as in `run`
-        self.stuck = not last.wait(_SECONDS_TO_END)
+        self.stuck = not last.wait(seconds)
         if self.stuck and self._thread is not None:
             self._thread.name = LEFT_BEHIND
         if self.stuck and self._leave is not None:

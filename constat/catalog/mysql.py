@@ -33,7 +33,7 @@ from constat.store.clock import now
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from constat.catalog.connection import Question, RawRow, ReadBounds
+    from constat.catalog.connection import Parameter, Question, RawRow, ReadBounds
     from constat.catalog.drivers import Target
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
@@ -425,6 +425,21 @@ class MysqlConnection(ServerConnection[_Link]):
         self._limit(bounds)
         text, parameters = driver_text(question, "format")
         cursor = self._link.cursor(SSCursor)
+        try:
+            yield from self._fetched(cursor, text, parameters)
+            cut = cursor.warning_count and self._cut_short()
+            cursor.close()
+        finally:
+            # Where not all was read the cursor would wait for the rest when it is collected.
+            cursor._result = None  # type: ignore[attr-defined]  # noqa: SLF001  as in _open
+        if cut:
+            # The rows that came may be false: nothing of them is used.
+            raise QueryMistakeError(_CUT, hint="cast to types that hold every value")
+        self._compare(question.tables)
+
+    def _fetched(
+        self, cursor: SSCursor, text: str, parameters: Sequence[Parameter] | None
+    ) -> Generator[list[RawRow]]:
         cursor.execute(text, parameters)
         names = [column[0] for column in cursor.description or ()]
         singles = frozenset(n for n, name in enumerate(names) if name.startswith(_SINGLE))
@@ -438,14 +453,8 @@ class MysqlConnection(ServerConnection[_Link]):
                 yield _widened(batch, singles)
                 raise
             if not batch:
-                break
+                return
             yield _widened(batch, singles)
-        cut = cursor.warning_count and self._cut_short()
-        cursor.close()
-        if cut:
-            # The rows that came may be false: nothing of them is used.
-            raise QueryMistakeError(_CUT, hint="cast to types that hold every value")
-        self._compare(question.tables)
 
     def _cut_short(self) -> bool:
         """Tell whether the server warns that what it gave is not what was asked for."""
@@ -518,10 +527,11 @@ class MysqlConnection(ServerConnection[_Link]):
         return tuple(field.name for field in fields), families(told)
 
     def _interrupt(self) -> None:
+        number = self._link.thread_id()  # type: ignore[no-untyped-call]
         with suppress(*self.errors):
             killer = self._connected(_CANCEL_SECONDS)
             try:
-                killer.query(f"KILL QUERY {self._link.thread_id()}")  # type: ignore[no-untyped-call]
+                killer.query(f"KILL QUERY {number}")
             finally:
                 killer.close()
 

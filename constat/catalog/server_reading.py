@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import threading
 import time
 from abc import ABC, abstractmethod
 from contextlib import closing
@@ -13,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from constat.catalog.connection import QueryMistakeError, Question, SourceFailureError, preparing
-from constat.catalog.interruptible import Deadline, Heap
+from constat.catalog.interruptible import PATIENCE, Deadline, Heap
 from constat.catalog.keyed import Push, origin, ranged, typed_pushes, typed_question, typed_whole
 from constat.catalog.plain_query import recognised
 from constat.logic import Kind
@@ -80,8 +82,6 @@ _ROOM: Final = 1 << 29
 SECONDS_TO_PREPARE: Final = 10.0
 LONGEST_WAIT: Final = 10.0
 _SECONDS_BETWEEN_INTERRUPTS: Final = 1.0
-# A server that does not even hear that it shall stop is hung up on at this attempt.
-_LAST_ATTEMPT: Final = 3
 
 _Told = TypeVar("_Told")
 _Raw = TypeVar("_Raw")
@@ -298,7 +298,7 @@ class ServerConnection(ABC, Generic[Link]):
         """Yield what a query gives within the bounds; `weigh` says what texts a batch holds."""
         if self._lost:
             raise SourceFailureError(LOST, "C0555")
-        deadline = self._deadline(bounds.seconds)
+        deadline = self._deadline(bounds.seconds, bounds.patience)
         try:
             with deadline, closing(self._within(rows(), bounds, deadline, weigh)) as batches:
                 yield from batches
@@ -309,12 +309,12 @@ class ServerConnection(ABC, Generic[Link]):
         except QueryMistakeError:
             raise
         except MemoryError:
-            self._interrupt()
+            deadline.stop()
             self._recover()
             raise SourceFailureError(_TOO_LONG) from None
         except BaseException:
             # Whoever reads has had enough, or was interrupted: the query may still be running.
-            self._interrupt()
+            deadline.stop()
             self._recover()
             raise
         finally:
@@ -408,21 +408,17 @@ class ServerConnection(ABC, Generic[Link]):
     def _shut(self) -> None:
         """Close the driver's connection, whatever state it is in."""
 
-    def _deadline(self, seconds: float) -> Deadline:
-        """Give a deadline that interrupts at once, and then once a second."""
-        times = [float("-inf")]
+    def _deadline(self, seconds: float, patience: float = PATIENCE) -> _Stopping:
+        """Give a deadline that interrupts at once, and then once a second.
 
-        def interrupt() -> None:
-            now = time.monotonic()
-            if now - times[-1] >= _SECONDS_BETWEEN_INTERRUPTS:
-                times.append(now)
-                if len(times) > _LAST_ATTEMPT:
-                    self._hang_up()
-                else:
-                    self._interrupt()
-
-        self._running = found = Deadline(seconds, interrupt)
+        A server that has not ended what it does `patience` seconds later is hung up on.
+        """
+        self._running = found = _Stopping(seconds, patience, self._interrupt, self._hung_up)
         return found
+
+    def _hung_up(self) -> None:
+        self._lost = True
+        self._hang_up()
 
     def _timed(self, ask: Callable[[], _Told], seconds: float = SECONDS_TO_PREPARE) -> _Told:
         """Ask the server about itself, for so long at most."""
@@ -438,7 +434,7 @@ class ServerConnection(ABC, Generic[Link]):
             raise meaning from None
         except BaseException:
             # The server may still be computing what it was asked.
-            self._interrupt()
+            deadline.stop()
             self._recover()
             raise
         finally:
@@ -488,6 +484,61 @@ class ServerConnection(ABC, Generic[Link]):
         if deadline.cancelled:
             return SourceFailureError("it was cancelled", "C0521")
         return SourceFailureError(f"it did not finish within {deadline.seconds:g} s", "C0521")
+
+
+class _Stopping(Deadline):
+    """A deadline whose interruptions may take long themselves, and which gives up waiting."""
+
+    def __init__(
+        self,
+        seconds: float,
+        patience: float,
+        interrupt: Callable[[], None],
+        hang_up: Callable[[], None],
+    ) -> None:
+        super().__init__(seconds, self._try)
+        self._patience = patience
+        self._ask = interrupt
+        self._give_up = hang_up
+        self._first = math.inf
+        self._last = -math.inf
+        self._asking: threading.Thread | None = None
+        self._has_left = False
+
+    def __exit__(self, *problem: object) -> None:
+        super().__exit__(*problem)
+        self._await()
+
+    def stop(self) -> None:
+        """Interrupt what may still run, unless that was done; behind the block."""
+        if self._asking is None and not self._has_left:
+            self._try()
+            self._await()
+
+    def _await(self) -> None:
+        """Wait for what is still on its way, which would meet the next query."""
+        if self._asking is not None:
+            self._asking.join(max(0.0, self._first + self._patience - time.monotonic()))
+            if self._asking.is_alive():
+                self._leave()
+
+    def _try(self) -> None:
+        now = time.monotonic()
+        self._first = min(self._first, now)
+        if now >= self._first + self._patience:
+            self._leave()
+        elif now - self._last >= _SECONDS_BETWEEN_INTERRUPTS and not self._is_asking():
+            self._last = now
+            self._asking = threading.Thread(target=self._ask, name="interrupting", daemon=True)
+            self._asking.start()
+
+    def _leave(self) -> None:
+        if not self._has_left:
+            self._has_left = True
+            self._give_up()
+
+    def _is_asking(self) -> bool:
+        return self._asking is not None and self._asking.is_alive()
 
 
 def _letters(batch: list[RawRow]) -> int:

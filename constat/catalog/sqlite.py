@@ -442,7 +442,7 @@ class SqliteConnection:
 
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
-        self._seconds = bounds.seconds
+        self._seconds, self._worker.patience = bounds.seconds, bounds.patience
         self._deadline = time.monotonic() + bounds.seconds
         self._cancelled = False
         left = bounds.rows

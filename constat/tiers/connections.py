@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import Connection, ReadBounds, SourceFailureError, open_connection
+from constat.catalog.interruptible import PATIENCE
 from constat.diagnostics.interruption import check_interrupted
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 # A source that is locked is not waited for again by every demand of the same moment.
 _REST_SECONDS: Final = 1.0
 _LEAST_SECONDS: Final = 0.01
+_LAST_PATIENCE: Final = 0.4
 # On the scale of `ExternalPredicate`.
 _NEAR: Final = 10
 _FAR: Final = 100
@@ -92,8 +94,12 @@ class Connections:
     def bounds(self, name: str) -> ReadBounds:
         """Give what a single query may take."""
         database, limits = self._project.databases[name], self._project.limits
-        seconds = min(database.seconds or limits.query_seconds, self._until - time.monotonic())
-        return ReadBounds(max(_LEAST_SECONDS, seconds), database.rows or limits.query_rows)
+        left = self._until - time.monotonic()
+        seconds = min(database.seconds or limits.query_seconds, left)
+        # What takes the last of the time is soon left behind, so that the limit holds in total.
+        patience = min(PATIENCE, max(0.0, left - seconds) + _LAST_PATIENCE)
+        rows = database.rows or limits.query_rows
+        return ReadBounds(max(_LEAST_SECONDS, seconds), rows, patience)
 
     def cost(self, name: str) -> int:
         """Give what a demand costs: a file is near, a server is across a network."""

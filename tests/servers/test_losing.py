@@ -287,6 +287,21 @@ def test_a_server_that_hears_nothing_is_hung_up_on(postgresql: ServedDatabase) -
         connection.close()
 
 
+def test_who_cannot_even_be_told_to_stop_is_not_waited_for(source: ServedDatabase) -> None:
+    numbers(source, 3_000)
+    connection, gate = opened(source), threading.Event()
+    connection.begin()
+    connection._interrupt = gate.wait  # type: ignore[attr-defined]
+    try:
+        with pytest.raises(SourceFailureError, match=r"did not finish within 0\.2 s"):
+            read(connection, Question(ENDLESS), ReadBounds(0.2, 10, 0.2))
+    finally:
+        gate.set()
+    with pytest.raises(SourceFailureError, match="lost"):
+        connection.begin()
+    connection.close()
+
+
 def test_a_server_that_never_says_hello_is_not_waited_for() -> None:
     import socket
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
@@ -21,8 +22,10 @@ import pytest
 from constat.catalog import Question, ReadBounds, SourceFailureError, SqliteConnection
 from constat.catalog.duck import DuckConnection
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.interruptible import Heap, Worker
+from constat.catalog.interruptible import PATIENCE, Heap, StuckError, Worker
 from constat.check import check_certificate
+from constat.project import load_project
+from constat.tiers.connections import Connections
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -297,3 +300,24 @@ def test_a_limit_of_one_database_is_named_as_its_own(keyed: Path) -> None:
     (keyed / "constat.yaml").write_text(text.replace("s.db'", "s.db', rows: 100"))
     ran = run("prove", "n(3)", "--project", keyed)
     assert "`rows` of `databases: {s: ...}` in constat.yaml allows more" in ran.out
+
+
+def test_what_takes_the_last_of_a_goals_time_is_soon_left_behind(keyed: Path) -> None:
+    connections = Connections(load_project(keyed))
+    connections.start(1_000)
+    assert connections.bounds("s").patience == PATIENCE
+    connections.start(5)
+    assert connections.bounds("s").patience == 0.4
+    connections.start(30.5)
+    assert 0.4 < connections.bounds("s").patience < 1
+    connections.close()
+
+
+def test_what_does_not_end_in_the_patience_there_is_is_left_behind() -> None:
+    gate, worker = threading.Event(), Worker(lambda: None)
+    worker.patience = 0.01
+    with pytest.raises(StuckError):
+        worker.run(partial(gate.wait, WATCHDOG), 0.01)
+    assert worker.stuck
+    gate.set()
+    worker.close()
