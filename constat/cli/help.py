@@ -174,9 +174,12 @@ def topic_text(name: str) -> str | None:
 # The names are those of commands, with dashes; `error` is the form of failures.
 
 
+_CONFIGURATION: Final = "constat.yaml"
+
+
 def schema_names() -> list[str]:
-    """Name the schemas."""
-    return sorted(results())
+    """Name the schemas: of results, and that of the configuration."""
+    return sorted([*results(), _CONFIGURATION])
 
 
 @click.command(name="schema", cls=PlainCommand)
@@ -184,14 +187,17 @@ def schema_names() -> list[str]:
 def schema_command(words: tuple[str, ...]) -> None:
     """Print the JSON Schema (draft 2020-12) of what COMMAND prints with --format json.
 
-    Without COMMAND the names are listed. `error` is what every command prints on stderr when it
-    fails and JSON was asked for. Members are added in later versions and never change meaning.
+    Without COMMAND the names are listed. `constat.yaml` is the schema of the configuration, with
+    which an editor completes and checks its keys. `error` is what every command prints on stderr
+    when it fails and JSON was asked for. Members are added in later versions and never change
+    meaning.
 
     Examples:
       constat schema
       constat schema prove
       constat schema facts list
       constat schema error
+      constat schema constat.yaml > constat.schema.json
 
     Exit codes: 0 printed, 2 there is no such schema.
     """
@@ -214,6 +220,11 @@ def schema_command(words: tuple[str, ...]) -> None:
                 )
             ]
         )
+    if name == _CONFIGURATION:
+        from constat.project.loading import SCHEMA  # noqa: PLC0415  loaded when it is used
+
+        write(SCHEMA.read_text(encoding="utf-8").rstrip())
+        return
     write(json.dumps(json_schema(name), indent=2, ensure_ascii=False))
 
 

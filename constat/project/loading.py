@@ -558,6 +558,8 @@ def read_review(
 
 # Rule files and the state folder are resolved through links and lie where the project allows.
 
+SCHEMA: Final = Path(__file__).with_name("constat.schema.json")
+"""The JSON Schema of a configuration, for editors; written from the readers below."""
 TOP_LEVEL: Final = MappingProxyType(
     {
         "project": "the name of the project",

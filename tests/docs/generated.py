@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
@@ -27,7 +28,8 @@ from constat.logic import building
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
-from constat.project.loading import TOP_LEVEL
+from constat.project.document import Table
+from constat.project.loading import SCHEMA, TOP_LEVEL
 from constat.project.reading import Sections
 from constat.proof.levels import LEVEL_WORDS
 from constat.server import operations
@@ -167,14 +169,22 @@ _SETTINGS: Final = {
 
 def sections() -> dict[str, tuple[str, ...]]:
     """Give the tables that a configuration may have, with the keys that are read in each."""
-    found: dict[str, tuple[str, ...]] = {}
+    return {what: keys for what, keys, _ in _read_sections()}
+
+
+def _read_sections() -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Give each table that is read: how it is called, its keys, and where it stands."""
+    found: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {}
+    places: dict[int, tuple[str, ...]] = {}
     plain: Callable[..., Mapping[str, object]] = Sections.table
 
     def table(
         self: Sections, node: object, what: str, known: Iterable[str]
     ) -> Mapping[str, object]:
+        if not places:
+            places.update(_places(node, ()))
         names = tuple(known)
-        found.setdefault(what, names)
+        found.setdefault(what, (what, names, places[id(node)]))
         return plain(self, node, what, names)
 
     with TemporaryDirectory() as place, patch.object(Sections, "table", table):
@@ -182,7 +192,49 @@ def sections() -> dict[str, tuple[str, ...]]:
         # What is left out on purpose is complained about, after all tables have been read.
         with pytest.raises(ConstatError):
             load_project(Path(place))
-    return found
+    return list(found.values())
+
+
+def _places(node: object, path: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    yield id(node), path
+    if isinstance(node, Table):
+        for key, value in node.entries:
+            yield from _places(value, (*path, key.text))
+
+
+_ANY_NAME: Final = frozenset({"shop", "web", "one", "crm", "ada", "m"})
+_KINDS: Final = {bool: "boolean", int: ["integer", "string"], float: ["number", "string"]}
+
+
+def configuration_schema() -> str:
+    """Write the JSON Schema of `constat.yaml`, for editors."""
+    schema: dict[str, Any] = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    schema["title"] = "constat.yaml"
+    schema["description"] = "The configuration of a project."
+    for what, keys, path in _read_sections():
+        place = schema
+        for name in path:
+            if name in _ANY_NAME:
+                place = place.setdefault("additionalProperties", {})
+            else:
+                place = place.setdefault("properties", {}).setdefault(name, {})
+        setting = _SETTINGS.get(what)
+        fields = dataclasses.fields(setting) if setting is not None else ()
+        defaults = {one.name: one.default for one in fields}
+        texts = TOP_LEVEL if not path else {}
+        properties = place.setdefault("properties", {})
+        for key in keys:
+            told: dict[str, Any] = {"description": texts[key]} if key in texts else {}
+            if (kind := _KINDS.get(type(defaults.get(key)))) is not None:
+                told |= {"type": kind, "default": defaults[key]}
+            properties[key] = told | properties.get(key, {})
+        # An address may stand for a database, a file for a tape; nothing for a table without keys.
+        text = path[:1] == ("databases",) or path[-1:] == ("tape",)
+        place["type"] = ["object", "string" if text else "null"]
+        place["additionalProperties"] = False
+        if setting is not None and path:
+            place["description"] = " ".join((inspect.getdoc(setting) or "").split())
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
 
 
 def _configuration() -> str:
@@ -334,5 +386,6 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
 }
 
 if __name__ == "__main__":
+    SCHEMA.write_text(configuration_schema(), encoding="utf-8")
     for document in documents():
         document.write_text(written_anew(document.read_text(encoding="utf-8")), encoding="utf-8")

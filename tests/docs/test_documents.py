@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -13,14 +14,17 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import jsonschema
 import pytest
+import yaml
 
 from constat.analysis import analyse
 from constat.diagnostics import Diagnostic
 from constat.evaluation import Verdict
+from constat.project.loading import SCHEMA
 from constat.syntax import parse_text
 from tests.docs.consoles import Command, agrees, commands, files
-from tests.docs.generated import documents, sections, written_anew
+from tests.docs.generated import configuration_schema, documents, sections, written_anew
 from tests.docs.warm import warm_constat
 from tests.examples.shop import ROOT
 
@@ -154,6 +158,32 @@ def test_the_configuration_names_every_key() -> None:
     text = (DOCS / "configuration.md").read_text(encoding="utf-8")
     keys = sections()["constat.yaml"]
     assert re.findall(r"^\| `([a-z_]+)` \|", text, flags=re.MULTILINE)[: len(keys)] == list(keys)
+
+
+def test_the_schema_of_the_configuration_is_what_the_code_reads() -> None:
+    assert SCHEMA.read_text(encoding="utf-8") == configuration_schema()
+
+
+CHECKS = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*/constat.yaml")), ids=str)
+def test_the_schema_takes_every_configuration_of_the_examples(file: Path) -> None:
+    assert [*CHECKS.iter_errors(yaml.safe_load(file.read_text(encoding="utf-8")))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "databasess: {}",
+        "databases: {shop: {url: x}}",
+        "limits: {second: 3}",
+        "apis: {web: {operations: {one: {wher: x}}}}",
+        "explore: {python: perhaps}",
+    ],
+)
+def test_the_schema_notices_what_the_configuration_refuses(text: str) -> None:
+    assert [*CHECKS.iter_errors(yaml.safe_load(text))] != []
 
 
 def language_examples() -> list[str]:
