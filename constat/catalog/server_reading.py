@@ -516,11 +516,16 @@ class _Stopping(Deadline):
             self._await()
 
     def _await(self) -> None:
-        """Wait for what is still on its way, which would meet the next query."""
-        if self._asking is not None:
+        """Wait for what is still on its way, which would meet the next query.
+
+        Where the goal has no time left there is none: the connection is given up at once.
+        """
+        if self._asking is None:
+            return
+        if self._patience >= PATIENCE:
             self._asking.join(max(0.0, self._first + self._patience - time.monotonic()))
-            if self._asking.is_alive():
-                self._leave()
+        if self._asking.is_alive():
+            self._leave()
 
     def _try(self) -> None:
         now = time.monotonic()
