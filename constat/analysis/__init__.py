@@ -10,6 +10,7 @@ from __future__ import annotations
 from constat.analysis.aggregation import FLOOR, refused_in_drafts
 from constat.analysis.analysed import AnalysedProgram, Component
 from constat.analysis.analysis import PASSES, Pass, analyse, analyse_or_raise
+from constat.analysis.demand import without_given
 from constat.analysis.goals import QUERIED, check_goal, fence_mistakes
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "check_goal",
     "fence_mistakes",
     "refused_in_drafts",
+    "without_given",
 ]

@@ -67,6 +67,7 @@ class _Written:
     inner: Outcome
     program: AnalysedProgram
     _numbers: dict[int, int] = field(init=False)
+    _firsts: dict[int, int] = field(init=False)
     _demanded: Mapping[str, str] = field(init=False)
     demands: tuple[DemandEntry, ...] = field(init=False)
     """What was asked of derived predicates, each key with its given columns."""
@@ -75,6 +76,11 @@ class _Written:
         places = {rule.id: number for number, rule in enumerate(self.program.rules)}
         found = enumerate(self.inner.program.rules)
         self._numbers = {number: places[rule.id] for number, rule in found if rule.id in places}
+        self._firsts = {
+            places[rule.id]: len(rule.body) - len(self.program.rules[places[rule.id]].body)
+            for rule in self.inner.program.rules
+            if rule.id in places
+        }
         self._demanded = demanded_relations(self.program)
         hidden = set(self._demanded.values())
         entries = (one for one in self.inner.demands if one.predicate not in hidden)
@@ -136,8 +142,11 @@ class _Written:
                 yield fact, told
 
     def _first(self, number: int) -> int:
-        """Count the literals that were put first: what is asked of the head's given columns."""
-        return 1 if self._given(self.program.rules[number].head.predicate) else 0
+        """Count the literals that were put first: what is asked of the head's given columns.
+
+        The rule of a projection (`late.some.days`) was evaluated without one.
+        """
+        return self._firsts[number]
 
     def _given(self, predicate: str) -> tuple[int, ...]:
         return self.program.program.predicates[predicate].given

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from constat.evaluation import ignore_event
 from constat.proof.topk import Ranking
-from constat.session.asked_goals import goal_text
+from constat.session.asked_goals import AskedGoal, goal_text
 from constat.session.options import SECONDS
 from constat.store import CertificateStore
 
@@ -272,7 +272,7 @@ class Comparing(ABC):
 
     def _decide_as_of(
         self,
-        goal: Atom,
+        asked: AskedGoal,
         time: str,
         *,
         exhaust: bool,
@@ -282,17 +282,18 @@ class Comparing(ABC):
         """Decide a goal from what was recorded at a time."""
         from constat.session.recording import decide_as_of  # noqa: PLC0415  loaded when it is used
 
+        bench = self._bench()
         found: Result
         found, self._unrecorded = decide_as_of(
-            self._bench(),
-            goal,
+            replace(bench, program=asked.program) if asked.text else bench,
+            asked.atom,
             time,
             exhaust=exhaust,
             ranking=None if minimal is None else Ranking(minimal),
             speech=self.speech,
             observe=observe,
         )
-        return found
+        return found.asked_as(asked.text) if asked.text else found
 
     @property
     @abstractmethod

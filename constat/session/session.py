@@ -306,10 +306,8 @@ class Session(
             result = self._with_usage(result, before)
             self._record(result)
         else:
-            if asked.text:
-                raise ConstatError([_one_atom_then()])
             result = self._decide_as_of(
-                asked.atom, as_of, exhaust=exhaust, minimal=minimal, observe=observe
+                asked, as_of, exhaust=exhaust, minimal=minimal, observe=observe
             )
         return result if wish is None else self.decisions.write(result, wish)
 
@@ -878,13 +876,4 @@ def _difference(found: Difference) -> Diagnostic:
         note="none of them counts, and a proof never rests on them",
         help="`--engine reference` answers goal by goal; a check that passes ends this warning",
         severity=Severity.WARNING,
-    )
-
-
-def _one_atom_then() -> Diagnostic:
-    return Diagnostic(
-        "C0180",
-        "what was recorded is asked for by one atom",
-        note="`as_of` looks up what was recorded below a predicate of the project",
-        help="write a rule with these literals as its body, and prove its head",
     )

@@ -260,8 +260,8 @@ class Judge:
 
 
 def goal_of(expected: Expectation) -> str:
-    """The predicate that an expectation asks for."""
-    return expected.goal.predicate
+    """The predicate that an expectation asks for, as the case has it."""
+    return expected.text.partition("(")[0].strip()
 
 
 def reachable(program: AnalysedProgram, name: str) -> frozenset[str]:

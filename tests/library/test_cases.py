@@ -53,6 +53,41 @@ def test_all_verdicts_can_be_expected(tmp_path: Path) -> None:
     ]
 
 
+GIVEN = """
+.decl due(x: symbol, n: number)
+@[given(days)]
+@[owner = tests]
+.decl late(x: symbol, days: number)
+@[id = L1]
+late(?x, ?days) :- due(?x, ?n), ?n > ?days.
+@[given(days)]
+@[owner = tests]
+.decl safe(x: symbol, days: number)
+@[id = S1]
+safe(?x, ?days) :- due(?x, _), !late(_, ?days).
+"""
+
+
+def test_a_case_asks_for_a_goal_with_given_columns(tmp_path: Path) -> None:
+    text = """due("a", 5). due("b", 9).
+    @[expect(
+      proved = "late(a, 4); late(?x, 8)", disproved = "late(a, 5); late(?x, 9)", by = L1, uses = due
+    )]
+    .output late
+    @[expect(proved = "safe(a, 9)", disproved = "safe(a, 8)", by = S1)] .output safe
+    """
+    outcome = run(tmp_path, text, GIVEN)
+    assert problems(outcome) == []
+    assert outcome.exit_code == 0
+    (library,) = outcome.libraries
+    assert library.coverage.never_fired == ()
+    wrong = run(tmp_path / "by", text.replace("by = L1", "by = S1"), GIVEN)
+    assert len(problems(wrong)) == 2
+    assert all("got one by L1" in one for one in problems(wrong))
+    refused = run(tmp_path / "open", text.replace("late(a, 4)", "late(a, ?days)"), GIVEN)
+    assert codes(refused) == ["C0441"]
+
+
 def test_what_a_case_does_not_state_is_not_so_unless_it_is_left_open(tmp_path: Path) -> None:
     closed = run(tmp_path, '@[expect(disproved = "good(a)")] .output good')
     assert closed.exit_code == 0

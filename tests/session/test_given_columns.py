@@ -207,3 +207,31 @@ def test_a_changed_caller_is_noticed(project: Path) -> None:
     rules.write_text(rules.read_text().replace("?n > ?days.", "?n >= ?days."))
     with Session(project) as session:
         assert session.verify_source(certificate).rules
+
+
+def test_a_goal_that_fails_on_a_denied_projection_has_a_certificate(tmp_path: Path) -> None:
+    """What was denied was a projection of a predicate with given columns, and holds."""
+    rules = """.pragma "constat" "0.1"
+    .decl due(o: symbol, days: number)
+    @[given(days)]
+    .decl late(o: symbol, days: number)
+    late(?o, ?days) :- due(?o, ?n), ?n > ?days.
+    @[given(days)]
+    .decl calm(o: symbol, days: number)
+    calm(?o, ?days) :- due(?o, _), !late(_, ?days).
+    .decl asked(days: number)
+    @[given(days)]
+    .decl first(o: symbol, days: number)
+    first(?o, ?days) :- due(?o, _), !calm(?o, ?days).
+    """
+    (tmp_path / "rules.dl").write_text(rules, encoding="utf-8")
+    text = "project: p\nrules: [rules.dl]\nfacts: {due: [[a, 10], [b, 40]]}\nclosed: [due]\n"
+    (tmp_path / "constat.yaml").write_text(text, encoding="utf-8")
+    with Session(tmp_path) as session:
+        for goal, verdict in (
+            *(("calm(a, 30)", "DISPROVED"), ("calm(a, 40)", "PROVED")),
+            *(("first(a, 30)", "PROVED"), ("first(a, 40)", "DISPROVED")),
+        ):
+            result = session.prove(goal)
+            assert result.verdict.value.startswith(verdict)
+            assert session.verify(result.certificate).accepted

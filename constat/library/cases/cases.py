@@ -9,12 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import analyse, check_goal
+from constat.analysis import analyse, analyse_or_raise, check_goal, without_given
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion, Verdict
 from constat.frozen import frozen
 from constat.library.files import CASES, SUFFIX
-from constat.logic import OPEN, Constant
+from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable
 from constat.store.clock import now
 from constat.syntax import load_program, parse_goal, print_row, read_annotations
 from constat.tiers.tier import content_hash, matched_keys, rows_for
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Demand, Externals
-    from constat.logic import Atom, OpenRow, Predicate, Row, Rule
+    from constat.logic import OpenRow, Row
     from constat.syntax import Annotated, Annotations, Pragma
 
 # A goal is typed and its predicate declared; what is wrong has a place. `by` names the rule of the
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 # the goal holds.
 
 EXPECT: Final = "expect"
+CALLER: Final = "caller."
+"""How the relation begins that asks for a goal with given columns."""
 _VERDICTS: Final = MappingProxyType(
     {verdict.value.casefold(): verdict for verdict in Verdict if verdict.value}
 )
@@ -164,7 +166,8 @@ class _Item:
 
     def _goal(self, text: str, place: Span) -> Atom | None:
         try:
-            return check_goal(parse_goal(text, self.analysed.program), self.analysed)
+            goal = parse_goal(text, self.analysed.program)
+            return check_goal(goal, _bound(goal, self.analysed))
         except ConstatError as problem:
             first = problem.diagnostics[0]
             self.diagnostics.append(
@@ -177,6 +180,53 @@ class _Item:
                 )
             )
             return None
+
+
+def _bound(goal: Atom, analysed: AnalysedProgram) -> AnalysedProgram:
+    """Give the program to check a goal in, in which what the goal gives need not be given."""
+    predicates = analysed.program.predicates
+    asked = predicates.get(goal.predicate)
+    if asked is None or any(
+        place >= len(goal.terms) or not isinstance(goal.terms[place], Constant)
+        for place in asked.given
+    ):
+        return analysed
+    plain = {**predicates, asked.name: without_given(asked)}
+    return replace(analysed, program=replace(analysed.program, predicates=plain))
+
+
+def is_caller(rule: str) -> bool:
+    """Tell whether a rule only asks for an expected goal with given columns."""
+    return rule.startswith(CALLER)
+
+
+def _with_callers(
+    analysed: AnalysedProgram, expectations: Iterable[Expectation]
+) -> tuple[AnalysedProgram, tuple[Expectation, ...]]:
+    """Give goals over given columns a rule each that asks for them, at the end of the program."""
+    base = analysed.program
+    predicates, rules = dict(base.predicates), list(base.rules)
+    found: list[Expectation] = []
+    for one in expectations:
+        asked = base.predicates[one.goal.predicate]
+        if not asked.given:
+            found.append(one)
+            continue
+        names = {
+            term.name: replace(column, name=term.name, attributes={})
+            for term, column in zip(one.goal.terms, asked.columns, strict=True)
+            if isinstance(term, Variable)
+        }
+        # Names of the language have no point, so this one is free.
+        name = f"{CALLER}{len(rules)}"
+        head = Atom(name, tuple(map(Variable, names)), one.span)
+        predicates[name] = Predicate(name, tuple(names.values()))
+        rules.append(Rule(f"{name}.1", head, (Positive(one.goal),), span=one.span))
+        found.append(replace(one, goal=head))
+    if len(rules) == len(base.rules):
+        return analysed, tuple(found)
+    joined = replace(base, predicates=predicates, rules=tuple(rules))
+    return analyse_or_raise(joined), tuple(found)
 
 
 def goals_asked(files: Iterable[Path], question: str) -> tuple[str, ...]:
@@ -411,6 +461,7 @@ def read_case(
     expectations = read_expectations(annotations, bare, diagnostics)
     if _errors(diagnostics):
         return None
+    bare, expectations = _with_callers(bare, expectations)
     if not expectations:
         diagnostics.append(_expects_nothing(name))
         return None

@@ -138,13 +138,15 @@ class _Attempts:
         self, code: RuleCode, order: tuple[int, ...], start: Binding, tried: RuleTried
     ) -> None:
         waiting = [(0, start)]
+        # A rule with given columns is evaluated with a literal before its own: what is asked.
+        first = len(code.body) - len(tried.literals)
         while waiting:
             reached, binding = waiting.pop()
             if reached == len(order):
                 tried.fired += 1
                 continue
             place = order[reached]
-            literal = tried.literals[place]
+            literal = tried.literals[place - first] if place >= first else LiteralTried("")
             found = list(self._walker.extend(code, place, binding))
             self._walker.steps -= 1 + len(found)
             if self._walker.steps < 0:

@@ -20,6 +20,7 @@ from constat.library.cases.cases import (
     Expectation,
     Library,
     find_libraries,
+    is_caller,
     is_rule,
     names_of_files,
     read_case,
@@ -177,7 +178,12 @@ def _rejections(checker: Checker, decision: Decision) -> Iterator[str]:
 def differences(decision: Decision, expected: Expectation) -> Iterator[str]:
     """Yield what is missing in the proof that the engine shows."""
     tree = proof_tree(decision)
-    last = sorted({tree.steps[root].rule or "a fact" for root in tree.roots})
+    roots = [
+        at
+        for root in tree.roots
+        for at in (tree.steps[root].premises if is_caller(tree.steps[root].rule) else (root,))
+    ]
+    last = sorted({tree.steps[root].rule or "a fact" for root in roots})
     if expected.by and not any(is_rule(expected.by, rule) for rule in last):
         yield f"expected a proof by {expected.by}, got one by {', '.join(last)}"
     used = {step.rule for step in tree.steps if step.rule}
