@@ -56,6 +56,26 @@ WORLDS: Final = {
             "diligence_missing(?item, ?supplier, ?risk)",
         ),
     ),
+    "credit": World(
+        "credit-decision",
+        {"applications": 20_000},
+        ("declined(?application)", "principal_reason(?application, ?rank, ?code, ?words)"),
+    ),
+    "families": World(
+        "tax-benefit",
+        {"families": 3_000},
+        ("paid(?person, 2025-06-02, ?weekly)",),
+    ),
+    "screening": World(
+        "clinical-eligibility",
+        {"patients": 10_000},
+        ("eligible(?patient, ?trial)",),
+    ),
+    "software": World(
+        "software-supply-chain",
+        {"products": 2_000},
+        ("vulnerable(?product, ?component, ?advisory)", "licence_problem(?product, ?component)"),
+    ),
 }
 
 
