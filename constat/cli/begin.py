@@ -104,6 +104,7 @@ def _begin_api(found: StartedApi, directory: str, form: str) -> None:
                 "goal": "",
                 "verdict": "",
                 "variables": list(found.variables),
+                "hints": [],
             }
         )
         return
@@ -126,13 +127,15 @@ def _left_out(number: int) -> str:
     return f"; {number:,} more {'is' if number == 1 else 'are'} left to `constat catalog draft`"
 
 
-def _write_next(goal: str, directory: str, *, cases: bool) -> None:
+def _write_next(goal: str, directory: str, *, cases: bool, look: bool = False) -> None:
     place = "" if Path(directory) == Path() else f" --project {directory}"
     # A text in the goal has quotes of its own, which a shell would take.
     quoted = f'"{goal}"' if not set(goal) & _SPECIAL else shlex.quote(goal)
     write(f"next: constat prove {quoted}{place}")
     if cases:
         write(f"      constat rules test{place}")
+    if look:
+        write(f"      constat check-data{place}")
     write("      constat help language")
 
 
@@ -149,7 +152,9 @@ def _write(found: Started, directory: str) -> None:
             " which git ignores, or export it"
         )
     write(f"{found.result.verdict.label}: {found.goal}")
-    _write_next(found.goal, directory, cases=True)
+    for one in found.hints:
+        write(f"note: {one}")
+    _write_next(found.goal, directory, cases=True, look=bool(found.hints))
 
 
 def _json(found: Started) -> dict[str, object]:
@@ -163,6 +168,7 @@ def _json(found: Started) -> dict[str, object]:
         "goal": found.goal,
         "verdict": found.result.verdict.value,
         "variables": list(found.variables),
+        "hints": list(found.hints),
     }
 
 

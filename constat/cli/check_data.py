@@ -17,11 +17,11 @@ from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.logic import display_value
 from constat.session import Session
-from constat.session.data_checks import check_data, prove_broken_keys, worst
+from constat.session.data_checks import check_data, nearly_keys, prove_broken_keys, worst
 
 if TYPE_CHECKING:
     from constat.logic import Row
-    from constat.session.data_checks import DataCheck
+    from constat.session.data_checks import DataCheck, NearlyKey
 
 _WORDS: Final = MappingProxyType(
     {
@@ -62,7 +62,8 @@ def command(
     `.constraint`, `@[null = none]` says that a cell that is NULL refers to nothing, as in SQL.
 
     A key is broken where the source has two rows for it, alike ones too. Its certificate proves
-    that two rows have it and differ in a column; of rows that are alike there is none.
+    that two rows have it and differ in a column; of rows that are alike there is none. Where no
+    key is declared, a column that nearly is one is named with the edit that has it checked.
 
     Examples:
       constat check-data --most 3
@@ -75,13 +76,15 @@ def command(
     """
     with Session(project) as session, asked(session):
         checks = check_data(session, names, most)
+        near = [] if names else nearly_keys(session)
         written = _certify(session, checks, certificates) if certificates else {}
         keys = _certify_keys(session, checks, certificates) if certificates else {}
     verdict = worst(checks)
     if form == "json":
-        write_json(_json(checks, written, keys, verdict))
+        write_json({**_json(checks, written, keys, verdict), "nearly_keys": _near_json(near)})
     else:
         _print(checks, written, keys)
+        _print_near(near)
     return verdict.exit_code
 
 
@@ -148,6 +151,26 @@ def _print(checks: list[DataCheck], written: dict[str, str], keys: dict[str, lis
             write(f"  perhaps: {_row(check, row)}")
         for reason in check.reasons:
             write(f"  not known: {reason}")
+
+
+def _print_near(near: list[NearlyKey]) -> None:
+    for one in near:
+        examples = f", for example {one.examples}" if one.examples else ""
+        write(f"{one.text}{examples}")
+        write(f"  help: {one.help}")
+
+
+def _near_json(near: list[NearlyKey]) -> list[dict[str, str]]:
+    return [
+        {
+            "predicate": one.predicate,
+            "column": one.column,
+            "text": one.text,
+            "examples": one.examples,
+            "help": one.help,
+        }
+        for one in near
+    ]
 
 
 def _alike(keys: int) -> str:

@@ -23,6 +23,7 @@ from constat.cli.results import (
 )
 from constat.proof import tree_to_json
 from constat.proof.refutation_text import refutation_json
+from constat.proof.render import CONTESTED_ROWS
 from constat.session import Session
 from constat.session.suppositions import Suppositions
 
@@ -142,13 +143,19 @@ def print_why_not(found: WhyNotResult, reasons: int) -> None:
     if result.tree.stopped not in {"", "settled"}:
         write(f"evaluation stopped: {result.tree.stopped}")
     gaps = result.tree.gaps
-    if gaps:
-        write("missing (ask for one of these as a goal, or supply it as a fact):")
-    for gap in gaps:
-        write(f"  {gap.goal}\n    reason: {gap.reason}")
+    stated = [gap for gap in gaps if not gap.contested]
+    _write_gaps("missing (ask for one of these as a goal, or supply it as a fact):", stated)
+    _write_gaps(CONTESTED_ROWS, [gap for gap in gaps if gap.contested])
     _write_edits(gaps)
     if result.tree.gaps_left:
         write(f"  and {result.tree.gaps_left:,} more")
+
+
+def _write_gaps(title: str, gaps: Sequence[GapShown]) -> None:
+    if gaps:
+        write(title)
+    for gap in gaps:
+        write(f"  {gap.goal}\n    reason: {gap.reason}")
 
 
 def _write_edits(gaps: Sequence[GapShown]) -> None:
@@ -445,11 +452,16 @@ def print_missing(found: MissingFacts) -> None:
     if found.holds:
         write("nothing is missing")
         return
+    gaps = found.result.tree.gaps
     if found.result.missing and not found.sets:
-        write("it is open; what is not known may decide it:")
-        for goal in found.result.missing:
-            write(f"  {goal}")
-        _write_edits(found.result.tree.gaps)
+        contested = [gap.goal for gap in gaps if gap.contested]
+        _write_goals(
+            "it is open; what is not known may decide it:", found.result.missing, contested
+        )
+        _write_goals(CONTESTED_ROWS, contested, ())
+        _write_edits(gaps)
+    if gaps and all(gap.contested for gap in gaps):
+        return
     if not found.abducible:
         write(_DECLARE)
         write(f"it rests on: {', '.join(found.candidates)}")
@@ -459,6 +471,14 @@ def print_missing(found: MissingFacts) -> None:
         none = "none: no set of such facts proves it, and every one was looked at"
         write(none if found.exhausted else "no set was found, and not everything was looked at")
     _print_bounds(found)
+
+
+def _write_goals(title: str, goals: Sequence[str], without: Sequence[str]) -> None:
+    shown = [goal for goal in goals if goal not in without]
+    if shown:
+        write(title)
+    for goal in shown:
+        write(f"  {goal}")
 
 
 def _print_set(found: MissingFacts, place: int, one: MissingSet) -> None:

@@ -29,6 +29,7 @@ from constat.evaluation.events import (
 )
 from constat.evaluation.external import (
     CONFLICT,
+    CONTESTED,
     Agent,
     Answer,
     Assumption,
@@ -86,6 +87,7 @@ __all__ = [
     "CERTAIN",
     "CONCEIVABLE",
     "CONFLICT",
+    "CONTESTED",
     "POSSIBLE",
     "UNTIMED",
     "Agent",

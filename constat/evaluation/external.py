@@ -372,6 +372,13 @@ class Portion:
     assumption: Assumption | None = None
 
 
+CONTESTED: Final = "rows for one key"
+"""What the reason of an opening says where a source contradicts itself about a key.
+
+None of these rows is certain, whatever anybody states: only the source itself can mend that.
+"""
+
+
 @frozen
 class Opening:
     """A shape of rows that may exist.

@@ -13,6 +13,7 @@ from constat.evaluation import (
     ABSENT,
     CERTAIN,
     CONCEIVABLE,
+    CONTESTED,
     Answer,
     Evidence,
     Opening,
@@ -98,11 +99,30 @@ class UnknownRow:
         return f"{listed} of {_subject(self.predicate, self.row)} {is_known}{choice}"
 
 
-def null_edit(predicate: Predicate, row: OpenRow, reason: str) -> str:
-    """Say which declaration decides what null cells of a row leave open; nothing for other gaps.
+def is_contested(reason: str) -> bool:
+    """Whether a row is open because its source has others of the same key: no word closes it."""
+    return CONTESTED in reason
+
+
+def mending(predicate: Predicate, row: OpenRow = ()) -> str:
+    """Say how a contested key is mended: in the source, and nowhere else."""
+    shown = (
+        f"{predicate.columns[n].name} = {show_value(row[n], predicate.columns[n].kind)}"
+        for n in predicate.key
+        if row and row[n] is not OPEN
+    )
+    which = " and ".join(shown)
+    rows = f"the rows of {predicate.name}{f' with {which}' if which else ''}"
+    return f"mend {rows} in the source; `constat check-data {predicate.name}` lists them"
+
+
+def edit_of(predicate: Predicate, row: OpenRow, reason: str) -> str:
+    """Say what decides a row that is open: an edit of the source, or a declaration; else nothing.
 
     Only `maybe` leaves it open whether there is a value: who knows that there is none can say so.
     """
+    if is_contested(reason):
+        return mending(predicate, row)
     if " not known" not in reason and " is NULL in " not in reason:
         return ""
     policies = zip(predicate.columns, null_policies(predicate), row, strict=True)
@@ -412,7 +432,7 @@ class Gap:
 
     ``if_true`` and ``if_false`` say what the goal becomes when the gap alone is answered by this
     row, or by "there is none": ``proved``, ``disproved``, ``open``, or empty where it was not
-    tried.
+    tried. ``key`` are the cells of a declared key.
     """
 
     predicate: str
@@ -421,6 +441,12 @@ class Gap:
     tier: str
     if_true: str = ""
     if_false: str = ""
+    key: OpenRow = ()
+
+    @property
+    def contested(self) -> bool:
+        """Whether only the source itself can decide it."""
+        return is_contested(self.reason)
 
     @property
     def shape(self) -> Shape:
@@ -444,10 +470,22 @@ def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
         assumptions_met(replay.outcome.program, replay.outcome.calls, replay.limits.running())
     )
     search = _Search(replay, accepted, candidates)
-    chosen = search.smallest()
+    chosen = list(_with_rivals(search.smallest(), candidates))
     listed = enumerate(chosen[:_MOST_LISTED])
     gaps = tuple(search.explained(gap, place) for place, gap in listed)
     return gaps, len(chosen) - len(gaps)
+
+
+def _with_rivals(chosen: Iterable[Gap], candidates: Sequence[Gap]) -> Iterator[Gap]:
+    """Add to each contested row those that contradict it: people have to see both."""
+    told: set[Shape] = set()
+    for gap in chosen:
+        same = [one for one in candidates if gap.contested and one.contested]
+        same = [one for one in same if one.predicate == gap.predicate and one.key == gap.key]
+        for one in same or (gap,):
+            if one.shape not in told:
+                told.add(one.shape)
+                yield one
 
 
 def _openings(proof: Proof) -> list[Gap]:
@@ -459,7 +497,9 @@ def _openings(proof: Proof) -> list[Gap]:
         for row in side.rows.matching(columns, key):
             opening = side.openings.get(row, {}).get(None)
             if opening is not None and (predicate, row) not in found:
-                found[predicate, row] = Gap(predicate, row, opening.reason, opening.tier)
+                declared = proof.reading.program.program.predicates[predicate]
+                named = tuple(row[place] for place in declared.key)
+                found[predicate, row] = Gap(predicate, row, opening.reason, opening.tier, key=named)
     return list(found.values())
 
 
@@ -513,7 +553,7 @@ class _Search:
 
     def explained(self, gap: Gap, place: int) -> Gap:
         """Say what the gap alone would decide."""
-        if place >= _MOST_EXPLAINED:
+        if place >= _MOST_EXPLAINED or gap.contested:
             return gap
         if_false = _word(self.strength([gap], yes=False))
         if OPEN in gap.row:

@@ -65,6 +65,7 @@ _ASCII_END: Final = 0x100
 _FORMULA: Final = re.compile(r"[\s\"']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z", re.ASCII)
 # No line of a step: it says that the step's query was told just before.
+CONTESTED_ROWS: Final = "rows that contradict each other (stating one as a fact changes nothing):"
 _SAME_SOURCE: Final = "\0"
 
 _Line = tuple[int, int, str]
@@ -271,9 +272,11 @@ class _Writer:
         tree = self.tree
         # A rule that waits for its approval is no fact that anybody could supply.
         rules = [gap for gap in tree.gaps if gap.goal.startswith(f"{UNAPPROVED}(")]
-        facts = [gap for gap in tree.gaps if gap not in rules]
+        contested = [gap for gap in tree.gaps if gap.contested]
+        facts = [gap for gap in tree.gaps if gap not in rules and not gap.contested]
         self.gaps("missing approvals (`constat rules review` shows the rules):", rules)
         self.gaps("missing (ask for one of these as a goal, or supply it as a fact):", facts)
+        self.gaps(CONTESTED_ROWS, contested)
         if tree.gaps_left:
             self.line(1, f"and {tree.gaps_left:,} more")
         for failure in tree.failures:

@@ -17,7 +17,7 @@ from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.proof.instances import AggregateCode, NegativeCode, opened
 from constat.proof.levels import Completeness, millionths, spell
-from constat.proof.missing import null_edit
+from constat.proof.missing import edit_of, is_contested
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
@@ -82,6 +82,11 @@ class GapShown:
     sentence: str = ""
     edit: str = ""
 
+    @property
+    def contested(self) -> bool:
+        """Whether only the source itself can decide it: stating the fact changes nothing."""
+        return is_contested(self.reason)
+
 
 @frozen
 class Tree:
@@ -122,7 +127,7 @@ def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
             gap.if_true,
             gap.if_false,
             doubt_fact(predicates[gap.predicate], gap.row, speech),
-            null_edit(predicates[gap.predicate], gap.row, gap.reason),
+            edit_of(predicates[gap.predicate], gap.row, gap.reason),
         )
         for gap in decision.gaps
     )

@@ -37,7 +37,7 @@ from constat.logic import (
     null_cells,
     null_policies,
 )
-from constat.proof.missing import atoms_read, null_edit, unknown_columns
+from constat.proof.missing import atoms_read, edit_of, is_contested, mending, unknown_columns
 from constat.session.rows import StoredRows, data_frame
 from constat.syntax import print_wanted
 
@@ -125,7 +125,12 @@ class OpenReason:
     null: bool = False
     """Whether it is only that a cell of a row has no value."""
     edit: str = ""
-    """The declaration that decides it where null means that there is none."""
+    """What decides it: a declaration where null means that there is none, or a mended source."""
+
+    @property
+    def contested(self) -> bool:
+        """Whether only the source itself can decide it: stating a fact changes nothing."""
+        return is_contested(self.reason)
 
 
 @frozen
@@ -575,7 +580,8 @@ def _gaps(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]
     for opening in call.answer.openings:
         if opening.assumption is None:
             told.add(opening.row)
-            yield (predicate.name, opening.reason, opening.tier, False, ""), opening.row
+            edit = mending(predicate) if is_contested(opening.reason) else ""
+            yield (predicate.name, opening.reason, opening.tier, False, edit), opening.row
     if (OPEN,) * predicate.arity in told:
         return  # that is told of every key
     yield from _nulls(call, atoms)
@@ -599,7 +605,7 @@ def _nulls(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]
                 null = {cell.column for cell in null_cells(row)}
                 known = tuple(OPEN if n in null else one for n, one in enumerate(row))
                 read = tuple(OPEN if n in missing else 0 for n in range(predicate.arity))
-                edit = null_edit(predicate, read, reason)
+                edit = edit_of(predicate, read, reason)
                 yield (predicate.name, reason, portion.evidence.tier, True, edit), known
 
 

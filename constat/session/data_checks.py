@@ -16,8 +16,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis import analyse
+from constat.catalog import QueryMistakeError, SourceFailureError, guard
+from constat.catalog.schema.checking import likely_keys, near_key
+from constat.catalog.schema.introspection import reading
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-from constat.evaluation import Verdict
+from constat.evaluation import CONTESTED, Verdict
 from constat.frozen import frozen
 from constat.logic import (
     Atom,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from constat.analysis import AnalysedProgram
+    from constat.catalog import Connection
     from constat.evaluation import Observer
     from constat.logic import Column, Literal, Row, Value
     from constat.session.answers import Answers, OpenReason
@@ -51,6 +55,7 @@ if TYPE_CHECKING:
     from constat.session.session import Session
 
 CONSTRAINT: Final = "constraint"
+_SECONDS: Final = 2.0
 _SURE: Final = frozenset({Verdict.PROVED, Computed.CERTAIN})
 _UNDER: Final = frozenset({Verdict.PROVED_UNDER, Computed.UNDER})
 _ORDER: Final = (
@@ -307,7 +312,71 @@ def _as_seen(cell: Value | NullCell) -> object:
 
 def _is_told(reason: OpenReason) -> bool:
     """Tell whether a reason is a null cell, or is told by the rows of a contested key."""
-    return reason.null or any(word in reason.reason for word in (ALIKE, "rows for one key"))
+    return reason.null or any(word in reason.reason for word in (ALIKE, CONTESTED))
+
+
+@frozen
+class NearlyKey:
+    """A predicate of which nobody declares a key, and the column that nearly is one.
+
+    `text` says how many rows keep it from being one, `examples` are the values that these share.
+    """
+
+    predicate: str
+    column: str
+    text: str
+    examples: str
+
+    @property
+    def help(self) -> str:
+        """The edit that has these rows checked."""
+        edit = f"write `@[key = {self.column}]` before `.decl {self.predicate}`"
+        return f"{edit}: `constat check-data` lists these rows then, to be mended in the source"
+
+
+def nearly_keys(session: Session) -> list[NearlyKey]:
+    """Find what looks like a key where no key is declared, and rows that keep it from being one.
+
+    A source that does not answer in time is passed over: nothing is declared, nothing is broken.
+    """
+    project, found = session.project, []
+    declared = session.program.program.predicates.values()
+    for database in project.databases.values():
+        asked = [one for one in declared if one.source and one.source.name == database.name]
+        asked = [one for one in asked if not one.key and one.source.parameters.get("query")]
+        if not asked:
+            continue
+        try:
+            with reading(database, project) as connection:
+                told = [_nearly_key(one, connection) for one in asked]
+        except (ConstatError, SourceFailureError):
+            continue
+        found += [one for one in told if one is not None]
+    return found
+
+
+def _nearly_key(one: Predicate, connection: Connection) -> NearlyKey | None:
+    from sqlglot import exp, parse_one  # noqa: PLC0415  heavy library, loaded on first use
+
+    query = one.source.parameters["query"] if one.source else ""
+    try:
+        guarded = guard(query, connection.dialect)
+        names = connection.columns(guarded.text)
+        called = dict(zip(names, (column.name for column in one.columns), strict=False))
+        source = parse_one(guarded.text, dialect=connection.dialect)
+        likely = likely_keys(one.name, names)
+        near = near_key(
+            connection,
+            exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("q"))),
+            likely,
+            _SECONDS,
+        )
+    except (QueryMistakeError, SourceFailureError):
+        return None
+    if near is None or near.is_key or near.column not in called:
+        return None
+    name = called[near.column]
+    return NearlyKey(one.name, name, f"{one.name}: {near.said(name)}", near.shown())
 
 
 # Of rows that share a key none is certain, so the predicate itself proves nothing of them. The rows

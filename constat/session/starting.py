@@ -28,6 +28,7 @@ from constat.catalog.duck_session import DuckSession
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
+    near_key_of,
     noun_of,
     null_word,
     plural_of,
@@ -537,7 +538,10 @@ _NARROW: Final = 3
 
 @frozen
 class Started:
-    """A new project. `left_out` tables have no predicate yet; `variables` have to be set."""
+    """A new project. `left_out` tables have no predicate yet; `variables` have to be set.
+
+    `hints` say what keeps a column from being a key, and the command that lists such rows.
+    """
 
     folder: Path
     files: tuple[str, ...]
@@ -548,6 +552,7 @@ class Started:
     goal: str
     result: Result
     variables: tuple[str, ...]
+    hints: tuple[str, ...] = ()
 
 
 def start(
@@ -595,7 +600,18 @@ def start(
         goal,
         result,
         tuple(begun.secrets),
+        tuple(_hints(predicates)),
     )
+
+
+def _hints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+    """Say which predicate has no key because of the rows that are there."""
+    for one in predicates:
+        found = near_key_of(one)
+        if found is not None and not found[0].is_key:
+            near, name = found
+            examples = f", for example {near.shown()}" if near.examples else ""
+            yield f"{one.name}: {near.said(name)}{examples}"
 
 
 _API: Final = """\

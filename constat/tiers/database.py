@@ -24,6 +24,7 @@ from constat.catalog.connection import Known, read_cells
 from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
+    CONTESTED,
     Demand,
     Evidence,
     Observer,
@@ -580,7 +581,7 @@ def _opened_twins(fetched: Fetched, where: str, tier: str) -> Iterator[Opening]:
     """Yield the rows of a key that came more than once, as rows that may be (semantics 22)."""
     for row, more in fetched.repeated.items():
         reason = (
-            f"{where} gave {more + 1} rows for one key, {ALIKE};"
+            f"{where} gave {more + 1} {CONTESTED}, {ALIKE};"
             " `constat check-data` shows such keys [C0523]"
         )
         yield Opening(opened(row), reason, tier)

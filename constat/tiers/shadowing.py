@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
+    CONTESTED,
     Assumption,
     Conflict,
     FilledRow,
@@ -263,9 +264,11 @@ class Shadowing:
                 fresh.openings = list(own)
                 return fresh
         if len(rows) > 1 or own or told.loose or partial:
-            reason = f"tier {tier} gives {len(rows)} rows for one key of {self._predicate.name}"
+            reason = (
+                f"the source gives {len(rows)} {CONTESTED} of {self._predicate.name}: none counts"
+            )
             if partial or len(rows) == 1:
-                reason = f"tier {tier} may have another row for this key of {self._predicate.name}"
+                reason = f"the source may have another row for this key of {self._predicate.name}"
             fresh.openings = [Opening(opened(row), reason, tier) for row in rows]
             return fresh
         silent = [

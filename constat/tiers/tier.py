@@ -336,7 +336,7 @@ def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | Non
     """Say whose word a row is: `database sales says tier(C001, gold)`."""
     if evidence is not None and evidence.tier == SUPPOSED:
         return f"{SUPPOSED} is {print_stated(predicate, row)}"
-    who = f"tier {tier}" if evidence is None else word_of(tier, evidence)
+    who = _spoken(tier) if evidence is None else word_of(tier, evidence)
     if evidence is not None and evidence.author:
         return f"user {evidence.author} says {print_stated(predicate, row)}"
     if evidence is not None and evidence.origin is Origin.DATABASE:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.check import check_certificate
+from tests.cli.running import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -134,6 +135,32 @@ def test_an_engine_says_which_key_it_is(tmp_path: Path, how: str, engine: str) -
         answers = session.query("rich(?c)", engine=engine, check="off")
     (told,) = {one.reason for one in answers.reasons}
     assert "2 rows for one key" in told
+
+
+@pytest.mark.parametrize("how", ["another total", "the same row again"])
+def test_what_is_advised_for_a_contested_key_is_what_helps(tmp_path: Path, how: str) -> None:
+    """Stating one of the rows helps nobody, so nobody is told to; the source has to be mended."""
+    folder = write(tmp_path / "p", (*PLAIN, CONTESTED[how]))
+    advice = "mend the rows of bill with i = 4 in the source; `constat check-data bill` lists them"
+    for command in ("prove", "why-not", "missing"):
+        told = run(command, "rich(4)", "--project", folder)
+        assert advice in told.out, command
+        assert "supply it as a fact" not in told.out, command
+        assert "if it holds" not in told.out, command
+        rows = {"4, 4, 100"} | ({"4, 4, 1"} if how == "another total" else set())
+        assert all(f"bill({row}, " in told.out for row in rows), command
+    listed_rows = run("query", "rich(?c)", "--project", folder)
+    assert "mend the rows of bill in the source" in listed_rows.out
+    assert "state a fact" not in listed_rows.out
+    (supposed,) = {
+        run("what-if", "rich(4)", "--add", "bill(4, 4, 100, x)", "--project", folder).code
+    }
+    assert supposed == run("prove", "rich(4)", "--project", folder).code == 4
+    checked = run("check-data", "bill", "--project", folder)
+    assert "bill" in checked.out
+    assert checked.code == 5
+    with Session(write(tmp_path / "mended", PLAIN)) as session:
+        assert session.prove("rich(4)").verdict.value == "PROVED"
 
 
 FAULTS: Final[dict[str, tuple[object, ...]]] = {

@@ -196,6 +196,56 @@ def test_the_next_command_can_be_pasted(tmp_path: Path) -> None:
     assert shlex.split(following)[3] == 'has_several_shops("New Ulm")'
 
 
+PEOPLE = [("1", "Ann"), ("2", "Bob"), ("2", "Bo"), ("3", "Cy"), ("4", "Di"), ("", "Ed")]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "csv"])
+def test_what_keeps_a_column_from_being_a_key_is_said_with_the_edit(
+    tmp_path: Path, kind: str
+) -> None:
+    if kind == "csv":
+        rows = "".join(f"{number},{name}\n" for number, name in PEOPLE)
+        (tmp_path / "customers.csv").write_text(f"customer_id,name\n{rows}")
+    else:
+        cells = ", ".join(f"({number or 'NULL'}, '{name}')" for number, name in PEOPLE)
+        script = "CREATE TABLE customers (customer_id INTEGER, name TEXT);"
+        script += f"INSERT INTO customers VALUES {cells};"
+        sqlite_file(tmp_path / "customers.sqlite", script)
+    begun = run("init", tmp_path / f"customers.{kind}", "--directory", tmp_path)
+    said = "customers: `customer_id` is nearly a key: 2 of 6 rows share its values"
+    said += ", and 1 of 6 rows have none, for example 2 (2 rows)"
+    assert said in begun.out
+    assert "constat check-data" in begun.out
+    found = run("check-data", "--project", tmp_path)
+    edit = "write `@[key = customer_id]` before `.decl customers`"
+    assert (said in found.out, edit in found.out) == (True, True)
+    rules = tmp_path / "rules" / "sources.dl"
+    drafted = rules.read_text()
+    assert "is nearly a key: 2 of 6 rows" in drafted
+    assert "for example" not in drafted, "a draft shows no value"
+    rules.write_text(drafted.replace(".decl customers", "@[key = customer_id]\n.decl customers"))
+    found = run("check-data", "--project", tmp_path)
+    assert "key of customers: BROKEN, 1 key" in found.out
+    assert "customer_id = 2, name = Bob" in found.out
+    assert "nearly" not in found.out
+
+
+def test_a_column_that_points_elsewhere_is_no_key_and_one_without_repetition_is_told(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "CREATE TABLE customers (id INTEGER, name TEXT); INSERT INTO customers VALUES (1, 'a');"
+        "CREATE TABLE bills (customer_id INTEGER, code TEXT);"
+        "INSERT INTO bills VALUES (1, 'x'), (1, 'y');"
+    )
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    start("shop.sqlite", tmp_path, tmp_path)
+    drafted = (tmp_path / "rules" / "sources.dl").read_text()
+    assert "nearly" not in drafted
+    assert "`@[key = id]` before" in drafted
+    assert "`@[key = code]` before" in drafted
+
+
 def test_a_view_is_drafted_where_it_is_asked_for(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "shop.sqlite", ALONE + "CREATE VIEW seen AS SELECT * FROM shop;")
     found = start("shop.sqlite", tmp_path / "p", tmp_path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import QueryMistakeError, ReadBounds, SourceFailureError, read_cell
 from constat.catalog.guard import guard
-from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of
+from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of, shortened
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.samples import (
     as_text,
@@ -20,13 +20,13 @@ from constat.catalog.schema.samples import (
     unanswered,
     written,
 )
-from constat.catalog.schema.words import words_of
+from constat.catalog.schema.words import singular, words_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.frozen import frozen
 from constat.logic import Kind, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -40,6 +40,11 @@ _FEW: Final = 4
 _LIKE_A_KEY: Final = frozenset(
     {"id", "key", "code", "no", "nr", "number", "zip", "phone", "fax", "sku", "isbn", "account"}
 )
+_NAMING: Final = frozenset({"id", "key", "code", "no", "nr", "number", "sku", "isbn", "uuid"})
+_MOST: Final = 0.5
+_NEARLY_ALL: Final = 0.9
+"""Which share of the rows has a value of its own, in a column called a key, and in another."""
+_EXAMPLES: Final = 3
 
 
 @frozen
@@ -152,6 +157,7 @@ _FEW_SECONDS: Final = 2.0
 # Their keys are indexes without repetitions; only NULL may stand in some.
 _ENFORCING: Final = frozenset({"sqlite", "duckdb", "postgres", "mysql"})
 _VALUES: Final = 10_000
+_LONGEST: Final = 80
 _MOST_COLUMNS: Final = 400
 _LIKELY: Final = 0.95
 
@@ -162,7 +168,7 @@ class Checked:
 
     `repeated` tells whether some rows are equal in all columns that can be read; `None` where that
     is not known. `tops` are columns that point to rows of the same table, and are NULL in exactly
-    the rows that stand at the top.
+    the rows that stand at the top. `near` is a column that nobody declares to be a key.
     """
 
     table: TableSchema
@@ -172,6 +178,96 @@ class Checked:
     repeated: bool | None
     findings: tuple[Diagnostic, ...]
     tops: frozenset[str] = frozenset()
+    near: NearKey | None = None
+
+
+@frozen
+class NearKey:
+    """A column without which no row is named, where the source declares no key.
+
+    Of `rows` rows `shared` have a value that another has, too, and `empty` have none: it is a key
+    where both are 0. `examples` are values that rows share, each with their number.
+    """
+
+    column: str
+    rows: int
+    shared: int
+    empty: int
+    examples: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_key(self) -> bool:
+        """Whether every row has a value of its own."""
+        return not self.shared and not self.empty
+
+    def said(self, name: str) -> str:
+        """Say it of the column by the name that rules have for it; no value is shown."""
+        if self.is_key:
+            return f"`{name}` is different in every row, and nothing declares it to be a key"
+        told = [f"{self.shared:,} of {self.rows:,} rows share its values"] if self.shared else []
+        told += [f"{self.empty:,} of {self.rows:,} rows have none"] if self.empty else []
+        return f"`{name}` is nearly a key: {', and '.join(told)}"
+
+    def shown(self) -> str:
+        """Show values that rows share: `9 (3 rows)`."""
+        return ", ".join(f"{value} ({times:,} rows)" for value, times in self.examples)
+
+
+def likely_keys(table: str, columns: Sequence[str]) -> Iterator[tuple[str, float]]:
+    """Name the columns that may be keys by their names, with the share of rows that makes it so."""
+    noun = singular(words_of(table))
+    for place, name in enumerate(columns):
+        words = words_of(name)
+        *before, last = words or ("",)
+        named = last in _NAMING and tuple(before) in {noun[n:] for n in range(len(noun) + 1)}
+        if named or words == noun:
+            yield name, _MOST
+        elif place == 0 and last in _NAMING:
+            yield name, _NEARLY_ALL
+
+
+def near_key(
+    connection: Connection,
+    source: exp.Expr,
+    candidates: Iterable[tuple[str, float]],
+    seconds: float,
+) -> NearKey | None:
+    """Count what keeps a column from being a key; the first that is one, or nearly.
+
+    `source` stands behind FROM. Raises `SourceFailureError` and `QueryMistakeError`.
+    """
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    nothing = exp.null()
+    for name, share in candidates:
+        column, number, value = column_of(name), exp.column("n", "g"), exp.column("k", "g")
+        groups = (
+            exp.select(exp.alias_(column, "k"), exp.alias_(exp.Count(this=exp.Star()), "n"))
+            .from_(source.copy())
+            .group_by(column.copy())
+            .subquery("g")
+        )
+        own = exp.and_(
+            exp.EQ(this=number, expression=exp.Literal.number(1)), value.is_(nothing).not_()
+        )
+        more = exp.and_(
+            exp.GT(this=number, expression=exp.Literal.number(1)), value.is_(nothing).not_()
+        )
+        sums = [
+            exp.Sum(this=exp.Case().when(which, number).else_(exp.Literal.number(0)))
+            for which in (own, more, value.is_(nothing))
+        ]
+        (found,) = ask(connection, exp.select(*sums).from_(groups), seconds)
+        single, shared, empty = (int(str(one or 0)) for one in found)
+        rows = single + shared + empty
+        if not rows or single < rows * share:
+            continue
+        listed = exp.select(as_text(value), number).from_(groups.copy()).where(more.copy())
+        listed = listed.order_by(exp.Ordered(this=number.copy(), desc=True), as_text(value.copy()))
+        examples = ask(connection, listed.limit(_EXAMPLES), seconds) if shared else []
+        told = tuple((shortened(one, _LONGEST), int(str(times))) for one, times in examples)
+        return NearKey(name, rows, shared, empty, told)
+    return None
 
 
 def check(
@@ -237,9 +333,27 @@ class _Checking:
                 self._check_relationship(one, targets[one.target])
         repeated = self._repeats(decided)
         tops = frozenset(self._tops(decided))
+        near = self._near_key(decided)
         findings = tuple(self._findings)
         table = self._counted(rows, every=every)
-        return Checked(table, decided, rows, every, repeated, findings, tops)
+        return Checked(table, decided, rows, every, repeated, findings, tops, near)
+
+    def _near_key(self, decided: Sequence[Decided]) -> NearKey | None:
+        """Find what would be a key, where the source declares none; say what keeps it from it."""
+        table = self._table
+        if table.key or table.unique or table.kind == "view":
+            return None
+        pointing = {one.columns[0] for one in table.relationships if len(one.columns) == 1}
+        names = [one.column.name for one in decided if one.kind is not None]
+        likely = [one for one in likely_keys(table.name, names) if one[0] not in pointing]
+        try:
+            found = near_key(self._connection, source_of(table), likely, self._seconds)
+        except (SourceFailureError, QueryMistakeError):
+            # Nothing is declared, and so nothing has to be known.
+            return None
+        if found is not None and not found.is_key:
+            self._find("C0847", found.said(found.column))
+        return found
 
     def _counted(self, rows: int, *, every: bool) -> TableSchema:
         """Give the table with its exact number of rows, where counting them is quick."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from constat.catalog.schema.checking import Checked, Decided
+    from constat.catalog.schema.checking import Checked, Decided, NearKey
     from constat.catalog.schema.described import Relationship, TableSchema
     from constat.diagnostics import Diagnostic
 
@@ -333,6 +333,7 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
         yield f"// Left out: {len(one.left_out) - MOST_COLUMNS:,} further columns."
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
+    yield from _near_key(one)
     for column in one.columns:
         if null_word(one, column) == NullPolicy.NONE.value:
             name = f"`{column.name}`"
@@ -347,6 +348,27 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     )
     yield f".decl {one.name}({', '.join(columns)})"
     yield _input(one, dialect)
+
+
+def near_key_of(one: DraftedPredicate) -> tuple[NearKey, str] | None:
+    """Give what would be a key, with its name in the draft, where the source declares none."""
+    near = one.checked.near
+    named = (each.name for each in one.columns if near and each.decided.column.name == near.column)
+    name = next(named, "")
+    return (near, name) if near is not None and name else None
+
+
+def _near_key(one: DraftedPredicate) -> Iterator[str]:
+    found = near_key_of(one)
+    if found is None:
+        return
+    near, name = found
+    if near.is_key:
+        yield f"// {near.said(name)}."
+        yield f"// Where that has to be so, write `@[key = {name}]` before `.decl`."
+    else:
+        yield f"// `@[key = {name}]` before `.decl` has `constat check-data` list these rows: none"
+        yield "// of them counts until they are mended in the source."
 
 
 def _about(one: DraftedPredicate) -> str:

@@ -239,6 +239,7 @@ class InitResult(TypedDict):
     variables: Annotated[
         list[str], "Environment variables that have to be set: what was secret in the address."
     ]
+    hints: Annotated[list[str], "What looks like a key, and the rows that keep it from being one."]
 
 
 class CheckedKey(TypedDict):
@@ -270,6 +271,16 @@ class CheckedData(TypedDict):
     keys: Annotated[list[CheckedKey], "Of a key that is broken, with `--certificates`."]
 
 
+class NearKeyFound(TypedDict):
+    """A column that nearly is a key, of a predicate of which no key is declared."""
+
+    predicate: Annotated[str, "The predicate."]
+    column: Annotated[str, "The column."]
+    text: Annotated[str, "How many rows keep it from being a key."]
+    examples: Annotated[str, "Values that several rows share; empty where rows have none."]
+    help: Annotated[str, "The edit that has these rows checked."]
+
+
 class CheckDataResult(TypedDict):
     """What breaks the constraints and keys of a project."""
 
@@ -279,6 +290,7 @@ class CheckDataResult(TypedDict):
         "assumptions.",
     ]
     checks: Annotated[list[CheckedData], "One object for each constraint and key."]
+    nearly_keys: Annotated[list[NearKeyFound], "What looks like a key and is not declared."]
 
 
 RESULTS: Final = MappingProxyType(

@@ -27,6 +27,7 @@ from constat.proof.export.steps import (
     taken_by,
 )
 from constat.proof.instances import ComparisonCode, opened
+from constat.proof.missing import is_contested
 from constat.proof.render import printable
 from constat.proof.sentences import (
     deny_fact,
@@ -66,6 +67,11 @@ class Gap:
     goal: str
     reasons: tuple[str, ...]
     words: str = ""
+
+    @property
+    def contested(self) -> bool:
+        """Whether only the source itself can decide it: stating the fact changes nothing."""
+        return any(map(is_contested, self.reasons))
 
 
 @frozen

@@ -545,13 +545,23 @@ def _missing(account: Account) -> str:
     """Return what is missing, as goals to paste back."""
     if not account.gaps:
         return ""
-    items = "".join(
+    missing, contested = _gap_items(account, contested=False), _gap_items(account, contested=True)
+    open_facts = (
+        "<h3>What is missing</h3><p>Any of these, stated as a fact or asked as a goal, brings the "
+        f'question further:</p><ul class="missing">{missing}</ul>'
+    )
+    contradicting = (
+        "<h3>Rows that contradict each other</h3><p>None of these counts until the source is "
+        f'mended; stating one as a fact changes nothing:</p><ul class="missing">{contested}</ul>'
+    )
+    return (open_facts if missing else "") + (contradicting if contested else "")
+
+
+def _gap_items(account: Account, *, contested: bool) -> str:
+    return "".join(
         f"<li>{code(gap.goal)}{''.join(f'<p>Not known: {text(one)}.' for one in gap.reasons)}"
         for gap in account.gaps
-    )
-    return (
-        "<h3>What is missing</h3><p>Any of these, stated as a fact or asked as a goal, brings the "
-        f'question further:</p><ul class="missing">{items}</ul>'
+        if gap.contested is contested
     )
 
 
