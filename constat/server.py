@@ -37,6 +37,7 @@ from constat.service import Refused, Service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from socket import socket
 
     from jsonschema_rs import Validator
 
@@ -133,19 +134,28 @@ def access_of(tokens: Path | None, host: str, port: int, who: str) -> Access:
     return Access({}, Caller(who, ROLES[-1]), frozenset(f"{one}:{port}" for one in names))
 
 
-def run(project: Path | str | None, access: Access, host: str, port: int) -> None:
+class _Server(uvicorn.Server):
+    """A server whose service ends in order, also for who is in a hurry and interrupts twice."""
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Stop answering, then close the service."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
+
+def run(project: Path | str | None, access: Access, listening: socket) -> None:
     """Serve until somebody ends it; what runs then is answered, or stopped after five seconds."""
     service = Service(project, by=access.anybody.name if access.anybody else "")
-    uvicorn.run(
+    config = uvicorn.Config(
         Application(service, access).asgi(),
-        host=host,
-        port=port,
         access_log=False,
         log_level="error",
         limit_concurrency=256,
         server_header=False,
         timeout_graceful_shutdown=5,
     )
+    _Server(config).run([listening])
 
 
 def new_token(path: Path, name: str, role: str) -> str:
@@ -486,9 +496,9 @@ class Application:
                 yield
 
         routes = [
-            Route("/healthz", self._healthy, methods=["GET"]),
-            Route("/readyz", self._ready, methods=["GET"]),
-            Route("/openapi.json", self._document, methods=["GET"]),
+            Route("/healthz", self._telling("healthz", self._healthy), methods=["GET"]),
+            Route("/readyz", self._telling("readyz", self._ready), methods=["GET"]),
+            Route("/openapi.json", self._telling("openapi", self._document), methods=["GET"]),
             Route(
                 "/v1/certificates/{identity}",
                 self._answering("certificate", "viewer", self._certificate),
@@ -520,10 +530,32 @@ class Application:
     async def _document(_: Request) -> Response:
         return _json(openapi())
 
-    @staticmethod
-    async def _unrouted(_: Request, problem: Exception) -> Response:
+    async def _unrouted(self, request: Request, problem: Exception) -> Response:
         status = getattr(problem, "status_code", 404)
-        return _refused(_Refusal(status, "there is nothing here that answers this method"))
+
+        async def refused(_: Request) -> Response:
+            return _refused(_Refusal(status, "there is nothing here that answers this method"))
+
+        # What was asked for may be anything, and is not repeated.
+        return await self._telling("-", refused)(request)
+
+    def _telling(
+        self, name: str, work: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Write the line of the log for what needs no token."""
+
+        async def answer(request: Request) -> Response:
+            started = time.monotonic()
+            response = await work(request)
+            self._told("-", name, response, started)
+            return response
+
+        return answer
+
+    def _told(self, who: str, name: str, response: Response, started: float) -> None:
+        seconds = round(time.monotonic() - started, 3)
+        told = {"who": who, "operation": name, "status": response.status_code}
+        self._tell(json.dumps({**told, "seconds": seconds}))
 
     async def _certificate(self, request: Request, _: Caller) -> Response:
         """Give the bytes as they are: what a checker accepts is these and no others."""
@@ -589,9 +621,7 @@ class Application:
                 response = Response(status_code=499)
             except Exception as problem:  # noqa: BLE001  what nobody foresaw is told to the operator alone
                 response = _refused(self._unforeseen(problem))
-            seconds = round(time.monotonic() - started, 3)
-            told = {"who": who, "operation": name, "status": response.status_code}
-            self._tell(json.dumps({**told, "seconds": seconds}))
+            self._told(who, name, response, started)
             return response
 
         return answer
@@ -606,7 +636,11 @@ class Application:
             raise _Refusal(403, "pages of other places may not ask")
 
     def _caller(self, request: Request) -> Caller:
-        caller = self._access.caller(request.headers.get("authorization", ""))
+        shown = request.headers.get("authorization", "")
+        caller = self._access.caller(shown)
+        if caller is None and shown.lower().startswith("bearer "):
+            how = 'Bearer error="invalid_token"'
+            raise _Refusal(401, "nobody has this token", WWW_Authenticate=how)
         if caller is None:
             raise _Refusal(401, "a bearer token is needed", WWW_Authenticate="Bearer")
         return caller

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import ipaddress
+import socket
 from pathlib import Path
 
 import click
@@ -61,6 +62,7 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
 
     server = server_of(Service(project, by=by or getpass.getuser()))
     if http:
+        _listening(host, port).close()
         note(f"serving http://{host}:{port}/mcp; Ctrl-C ends it")
         server.run(
             "streamable-http", host=host, port=port, transport_security=security_of(host, port)
@@ -122,9 +124,20 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     else:
         who = by or getpass.getuser()
         access = server.access_of(None if tokens is None else Path(tokens), host, port, who)
+        listening = _listening(host, port)
         note(f"serving http://{host}:{port}, described at /openapi.json; Ctrl-C ends it")
-        server.run(project, access, host, port)
+        server.run(project, access, listening)
     return 0
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Take the port before it is said that something is served there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2_048)
+    except OSError as problem:
+        message = f"nothing can be served at {host}:{port}: {problem.strerror or problem}"
+        raise click.BadParameter(message, param_hint="--port") from None
 
 
 def _is_loopback(host: str) -> bool:

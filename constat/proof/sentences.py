@@ -495,6 +495,10 @@ _OPERATOR_WORDS: Final = (
 )
 
 
+_OPPOSITES: Final = MappingProxyType({">=": "less than", "<=": "more than"})
+"""What is said of a bound that is not kept: "not at least the least income" misleads."""
+
+
 def explain(instance: Instance) -> str:
     """Say why a rule instance gives its head: by its template, else literal by literal."""
     template = instance.speech.template(instance.rule.attributes, "says")
@@ -559,7 +563,8 @@ def _comparison(
     if spoken is None:
         said = _text_comparison(subject, literal.operator, target, joined=bool(left))
         return said if holds else f"it is not so that {said}"
-    spoken = spoken if holds else f"not {spoken}"
+    opposite = "" if shown.startswith("at least ") else _OPPOSITES.get(literal.operator, "")
+    spoken = spoken if holds else opposite or f"not {spoken}"
     return f"{subject}, {spoken} {target}" if left else f"{subject} is {spoken} {target}"
 
 
@@ -598,6 +603,29 @@ def _is_lower_bound(instance: Instance, side: Term) -> bool:
 def describe_comparison(instance: Instance, literal: Comparison) -> str:
     """Say that a comparison holds, with its values."""
     return _comparison(instance, literal, set())
+
+
+def demand_comparison(instance: Instance, literal: Comparison) -> str:
+    """Say what a comparison asks of what nobody knows: ``the contract value of C009 is more than``.
+
+    Empty where both sides are known.
+    """
+    sides = (literal.left, literal.right)
+    if all(instance.slot(side) is not OPEN for side in sides):
+        return ""
+    left, right = (_demanded(instance, side) for side in sides)
+    spoken = dict(_OPERATOR_WORDS).get(literal.operator)
+    if spoken is None:
+        return _text_comparison(left, literal.operator, right, joined=False)
+    return f"{left} is {spoken} {right}"
+
+
+def _demanded(instance: Instance, side: Term) -> str:
+    if isinstance(side, Variable):
+        name = _side(instance, side, set())
+        known = instance.slot(side) is not OPEN
+        return f"the {name} {instance.term(side)}" if known else f"the {name}"
+    return instance.term(side)
 
 
 def refute_comparison(instance: Instance, literal: Literal) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ import pytest
 
 from constat import ConstatError, Session
 from constat.service import Service
+from tests.cli.running import run
 from tests.servers.keeper import free_port
 
 if TYPE_CHECKING:
@@ -164,10 +166,16 @@ def test_each_operation_asks_for_its_role_and_no_other(shop: Path) -> None:
                 status = (await client.post(one.path, json=body, headers=of(role))).status_code
                 enough = server.ROLES.index(role) >= server.ROLES.index(one.role)
                 assert (status != 403) == enough, (one.name, role, status)
-            for headers in ({}, {"Authorization": "Bearer no"}, {"Authorization": TOKENS["admin"]}):
+            for shown, said in (
+                ("", "a bearer token is needed"),
+                (TOKENS["admin"], "a bearer token is needed"),
+                ("Bearer no", "nobody has this token"),
+            ):
+                headers = {"Authorization": shown} if shown else {}
                 found = await client.post(one.path, json=body, headers=headers)
                 assert found.status_code == 401
-                assert found.headers["www-authenticate"] == "Bearer"
+                assert found.headers["www-authenticate"].startswith("Bearer")
+                assert found.json()["error"][0]["message"] == said
         assert (await client.get("/v1/certificates/x")).status_code == 401
 
     lines = served(shop, work)
@@ -354,6 +362,47 @@ def test_tokens_are_kept_as_hashes_and_a_line_that_is_none_is_told(tmp_path: Pat
     for name, role in (("a b", "viewer"), ("a", "king"), ("a\nb", "viewer")):
         with pytest.raises(ConstatError, match="C0592"):
             server.new_token(file, name, role)
+
+
+def test_each_request_is_a_line_of_the_log(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        for path in ("/healthz", "/readyz", "/openapi.json", "/nothing/here"):
+            await client.get(path)
+
+    lines = served(still_shop, work)
+    told = [(one["who"], one["operation"], one["status"]) for one in lines]
+    assert told == [
+        ("-", "healthz", 200),
+        ("-", "readyz", 200),
+        ("-", "openapi", 200),
+        ("-", "-", 404),
+    ]
+
+
+def test_who_interrupts_twice_is_told_no_traceback(still_shop: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--project", str(still_shop)], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+        assert client.get("/healthz").json() == {"status": "ok"}
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in told, "interrupted" in told) == (130, False, True)
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp", "--http"]])
+def test_a_port_that_is_taken_is_bad_usage(command: list[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        ran = run(*command, "--port", port)
+    assert ran.code == 2
+    assert f"nothing can be served at 127.0.0.1:{port}: Address already in use" in ran.err
 
 
 def test_the_command_serves_loopback_and_ends_on_a_signal(still_shop: Path) -> None:

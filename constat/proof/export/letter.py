@@ -5,7 +5,7 @@ knows.  Invariants: the reasons of a "no" are those of the certificate, in its o
 four; where its rules name none, they are the sentences of what decides it; nothing is said that the
 certificate does not hold.
 
-Example: the reason ``R01`` of ``approved(A104)`` stands as "Income ... is 1,700, not at least ...".
+Example: the reason ``R01`` of ``approved(A104)`` stands as "Income ... is 1,700, less than ...".
 """
 
 from __future__ import annotations

@@ -33,7 +33,13 @@ from constat.proof.instances import (
 from constat.proof.levels import COMMITTED, DECLARED, DERIVED, INLINE, RERUNNABLE
 from constat.proof.outside import Relation, has_none
 from constat.proof.render import printable
-from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
+from constat.proof.sentences import (
+    Instance,
+    demand_comparison,
+    describe_fact,
+    refute_comparison,
+    show_value,
+)
 from constat.proof.whynot import Attempt
 from constat.proof.written import written_body
 from constat.syntax import print_literal, print_row, print_term
@@ -517,10 +523,8 @@ class Attempting:
             case Comparison(left=left) as literal if one.opened:
                 # Its fields are known where the structure is.
                 return print_literal(literal) if instance.slot(left) is OPEN else ""
-            case Comparison(operator=operator, left=left, right=right):
-                sides = (instance.term(left), instance.term(right))
-                told = "something unknown" not in sides
-                return "" if told else f"{sides[0]} {operator} {sides[1]}"
+            case Comparison() as literal:
+                return demand_comparison(instance, literal)
             case _:
                 return ""
 

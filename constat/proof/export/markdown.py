@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from constat.proof.export.account import Account
 
 # What begins markup anywhere, what links, mentions and HTML are made of, and what begins a block.
-_MARKUP: Final = re.compile(r"([\\`*_\[\]{}|~^=$])")
+# A star between blanks marks nothing: `1700.0 * 0.35` stays as it is.
+_MARKUP: Final = re.compile(r"([\\`_\[\]{}|~^=$]|(?<! )\*|\*(?! ))")
 _CODED: Final = re.compile(r"[&<>@#]|(?<=[A-Za-z]):(?=/)|(?<=www)\.")
 _BLOCK: Final = re.compile(r"\A[-+ ]|\A[0-9]{1,9}(?=[.)](?:\s|\Z))")
 _FENCE: Final = re.compile(r"`+")

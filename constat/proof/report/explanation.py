@@ -7,7 +7,7 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import Comparison, Negative, Positive
+from constat.logic import Comparison, Constant, Negative, Positive, literal_variables
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
@@ -29,7 +29,7 @@ from constat.proof.written import written_body
 from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from constat.logic import Literal, Predicate
     from constat.proof.export.account import Account
@@ -54,6 +54,7 @@ _WIDE: Final = frozenset(
         "What decides it",
         "Principal reasons",
         "What is missing",
+        "What would decide it",
         "What would change it",
         "What the rule says",
     }
@@ -88,6 +89,7 @@ def opening(account: Account, *, paper: bool = False) -> str:
             ("What decides it", "" if account.reasons or account.veiled else _decisive(account)),
             ("Why", _why(account)),
             ("What is missing", _lacking(account)),
+            ("What would decide it", _deciding(account)),
             ("What would change it", _changing(account)),
             ("What the rule says", _in_its_words(account)),
             ("Confidence", _confidence(account)),
@@ -137,11 +139,11 @@ def _changing(account: Account) -> str:
     """
     verdict = account.document.header["verdict"]
     if verdict.startswith("PROVED"):
-        tests = [one for root in account.roots[:1] for one in account.tests(account.steps[root])]
-        if not tests:
-            return ""
-        said = "; ".join(text(one.sentence) for one in tests[:_MOST_LISTED])
-        return f"This proof falls if one of these turns round: {said}."
+        said = [
+            f"{text(capital(one))}." for root in account.roots[:1] for one in _needed(account, root)
+        ]
+        told = _short_list(said, "conditions")
+        return f"<p>This proof falls if one of these turns round:</p>{told}" if told else ""
     if not verdict.startswith("DISPROVED") or not account.denial:
         return ""
     items = []
@@ -153,6 +155,42 @@ def _changing(account: Account) -> str:
     told = _short_list(items, "rules")
     hint = "<p>Whether a change is enough, <code>constat what-if</code> tells.</p>"
     return f"{told}{hint}" if told else ""
+
+
+def _needed(account: Account, root: int) -> Iterator[str]:
+    """Say every condition of the rule of a step: comparisons, then what is there and what is not.
+
+    What a comparison says already, the value of a premise, is not said twice.
+    """
+    step = account.steps[root]
+    if step.rule is None:
+        return
+    yield from (one.sentence for one in account.tests(step))
+    body = account.document.program.rules[step.rule].body
+    compared = {
+        name
+        for literal in body
+        if isinstance(literal, Comparison)
+        for name in literal_variables(literal)
+    }
+    for premise in step.premises:
+        literal = body[premise.place - 1] if premise.place else None
+        told = literal_variables(literal) if literal is not None else ()
+        if isinstance(literal, Negative) or compared.isdisjoint(told):
+            yield account.steps[premise.step].sentence
+
+
+def _deciding(account: Account) -> str:
+    """Say of an open question what has to hold of what is missing, rule by rule."""
+    if account.document.header["verdict"] != "UNRESOLVED" or not account.denial:
+        return ""
+    items = [
+        f"Rule {text(path.attempt.rule)} gives it if"
+        f"{text(path.attempt.sentence.removeprefix('it would, if'))}."
+        for path in account.denial[0].paths
+        if path.attempt.state == "open" and path.attempt.sentence
+    ]
+    return _short_list(items, "rules")
 
 
 def _in_its_words(account: Account) -> str:
@@ -176,12 +214,17 @@ def _in_its_words(account: Account) -> str:
         required = [
             code(_required(one.literal, document.program.program.predicates))
             for one in written_body(rule.body)
-            if not isinstance(one.literal, Positive)
+            if not isinstance(one.literal, Positive) or _names_value(one.literal)
         ]
         words = f"“{text(says)}”" if says else "It has no words of its own."
         needs = f" It requires {', '.join(required)}." if required else ""
         items.append(f"<b>{text(rule.id)}</b>: {words}{needs}")
     return _short_list(items, "rules")
+
+
+def _names_value(literal: Positive) -> bool:
+    """Whether an atom asks for a value that the rule names: `customer_tier(?c, "gold")`."""
+    return any(isinstance(term, Constant) for term in literal.atom.terms)
 
 
 def _required(literal: Literal, predicates: Mapping[str, Predicate]) -> str:
@@ -230,12 +273,10 @@ def _short_list(items: list[str], what: str) -> str:
 def _owners(account: Account) -> str:
     """Say whose the rules are that the verdict rests on, and how many of them nobody approved."""
     document = account.document
-    named = {path.attempt.rule for one in account.denial for path in one.paths}
-    used = sorted(
-        {step.rule for step in account.steps if step.rule is not None}
-        | {place for place, rule in enumerate(document.rules) if rule["id"] in named}
-    )
-    places = used or [place for place, rule in enumerate(document.rules) if rule["body"]]
+    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    # Of what is not so every rule below it is a way that was followed: one of them decides.
+    ruled = [place for place, rule in enumerate(document.rules) if rule["body"]]
+    places = ruled if account.denial or not used else used
     if not places:
         return ""
     given = {one["rule"] for one in document.header["approvals"]}
