@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from constat.logic import (
     Constant,
     Kind,
     Negative,
+    NullPolicy,
     Positive,
     Variable,
     is_wildcard,
@@ -270,6 +272,50 @@ def _terms(literal: Literal) -> Iterator[Term]:
                 yield literal.target
             for inner in literal.body:
                 yield from _terms(inner)
+
+
+# `_o` reads its column, as every name does, so a row without a value there does not match.
+
+_DROPPED = "C0251"
+
+
+def check_dropped_rows(draft: Draft) -> None:
+    """Warn of a name that nothing uses, and that leaves rows out of an aggregate."""
+    for rule in draft.rules:
+        for literal in rule.body:
+            if isinstance(literal, Aggregate):
+                draft.diagnostics.extend(_dropping(draft, rule, literal))
+
+
+def _dropping(draft: Draft, rule: Rule, aggregate: Aggregate) -> Iterator[Diagnostic]:
+    occurrences = [one.name for term in rule.head.terms for one in term_variables(term)]
+    occurrences += [one.name for literal in rule.body for one in literal_variables(literal)]
+    used = Counter(occurrences)
+    for inner in aggregate.body:
+        declared = (
+            draft.predicates.get(inner.atom.predicate) if isinstance(inner, Positive) else None
+        )
+        if declared is None or not isinstance(inner, Positive):
+            continue
+        terms = zip(inner.atom.terms, declared.columns, null_policies(declared), strict=True)
+        for term, column, policy in terms:
+            idle = (
+                isinstance(term, Variable) and term.name.startswith("_") and not is_wildcard(term)
+            )
+            if idle and policy is NullPolicy.NONE and used[term.name] == 1:
+                yield _dropped(inner.atom, column.name, print_term(term), aggregate, rule)
+
+
+def _dropped(atom: Atom, column: str, name: str, aggregate: Aggregate, rule: Rule) -> Diagnostic:
+    return Diagnostic(
+        _DROPPED,
+        f"rows of {atom.predicate} that have no {column} are left out of this {aggregate.function}",
+        atom.span or rule.span,
+        label=f"`{name}` asks for a {column}",
+        note=f"{column} is `null = none`: where there is no value, a name matches nothing",
+        help=f"write `_` in place of `{name}`; or, if these rows are to be left out, use the name",
+        severity=Severity.WARNING,
+    )
 
 
 def _cut_short(division: Apply, rule: Rule) -> Diagnostic:

@@ -11,7 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.analysis.aggregation import check_aggregates, check_divisions, without_shadows
+from constat.analysis.aggregation import (
+    check_aggregates,
+    check_divisions,
+    check_dropped_rows,
+    without_shadows,
+)
 from constat.analysis.analysed import AnalysedProgram, Draft
 from constat.analysis.attributes import check_attributes
 from constat.analysis.destructuring import open_structures, with_equations, with_projections
@@ -44,6 +49,7 @@ PASSES: tuple[Pass, ...] = (
     check_subtypes,  # needs typed rules: constructors that know their types
     check_divisions,  # needs typed rules, as they were written
     check_nulls,  # needs declarations
+    check_dropped_rows,  # needs declarations and typed rules
     open_structures,  # needs typed rules, and all that looks at them as they were written before
     make_ranges,  # needs opened rules and their kinds; what follows knows no range
     check_modes,  # needs opened rules; assumes safety, but does not rely on it

@@ -284,7 +284,7 @@ def _reasons(answers: Answers) -> Iterator[str]:
     for one in answers.reasons[:_MOST_REASONS]:
         times = f" ({one.count:,} times)" if one.count > 1 else ""
         yield f"  {one.predicate}: {one.reason}{times}"
-        if one.contested:
+        if one.contested or one.reason.endswith("of this group is not known"):
             yield f"    one of them: {one.goal}"
         elif one.goal and not one.reason.startswith("rule "):
             yield f"    ask for it, or state a fact: {one.goal}"

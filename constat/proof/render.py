@@ -313,7 +313,8 @@ def _becomes(said: str) -> str:
 
 
 def _reason(gap: GapShown) -> str:
-    return f"{gap.tier}: {gap.reason}" if gap.tier else gap.reason
+    told = gap.tier and not gap.reason.startswith(f"{gap.tier} ")
+    return f"{gap.tier}: {gap.reason}" if told else gap.reason
 
 
 def _shared(tree: Tree) -> set[int]:

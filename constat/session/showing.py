@@ -65,7 +65,10 @@ def answers_text(rows: Rows) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     numeric = [one.kind.numeric for one in answers.columns]
     table = "\n".join(_padded(line, widths, numeric) for line in lines) if shown else ""
-    return f"<{_told(answers, count)}>\n{table}".rstrip("\n")
+    whys = [f"not known: {one.predicate}: {cut(one.reason, _TEXT)}" for one in answers.reasons]
+    more = [f"and {len(whys) - _LISTED:,} more reasons"] if len(whys) > _LISTED else []
+    told = [f"<{_told(answers, count)}>", table, *whys[:_LISTED], *more]
+    return "\n".join(filter(None, told))
 
 
 def _told(answers: Answers, count: int) -> str:

@@ -491,7 +491,10 @@ def _fact(one: DraftedPredicate, chosen: Mapping[str, str], number: int = 1) -> 
 
 def _example(column: DraftedColumn, number: int) -> str:
     """Write a constant of the column's kind that nobody takes for data."""
-    match column.kind:
+    almost = column.decided.almost
+    # Days are written as texts, so that both declarations are right.
+    kind = almost if almost and column.kind is Kind.SYMBOL and not almost.numeric else column.kind
+    match kind:
         case Kind.DATE:
             return f'"2001-01-0{number}"'
         case Kind.TIMESTAMP:
@@ -607,6 +610,13 @@ def start(
 def _hints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
     """Say which predicate has no key because of the rows that are there."""
     for one in predicates:
+        for column in one.columns:
+            decided = column.decided
+            if decided.almost is not None:
+                name = decided.column.name
+                said = f"{len(decided.strange):,} of {decided.seen:,} values of `{name}`"
+                shown = one.checked.strange[name]
+                yield f"{one.name}: all but {said} spell a {decided.almost.value}: {shown}"
         found = near_key_of(one)
         if found is not None and not found[0].is_key:
             near, name = found

@@ -171,7 +171,7 @@ class ApiTier:
         most = self._project.limits.query_rows
         answered = api.answer(prepared.operation.name, asked, prepared.shape, self._end(), most)
         fetched = Fetched()
-        reader = RowReader(predicate, name, f"API {name}: answer for {predicate.name}", API)
+        reader = RowReader(predicate, f"API {name}: answer for {predicate.name}", API)
         given = _given(predicate, dict(zip(prepared.parameters, sent, strict=True)))
         rows = [_whole(given, cells, prepared, predicate) for cells in answered.rows]
         for block in demand.clock.blocks(rows):

@@ -76,6 +76,12 @@ class Connections:
         """Begin an evaluation that may take so long: until `release` no query takes longer."""
         self._until = time.monotonic() + seconds
 
+    def spoken(self, name: str, predicate: str) -> str:
+        """Name for people what gives the rows of a predicate: a frame, or a query of a database."""
+        if self._project.databases[name].kind == "frames":
+            return f"frame {predicate}"
+        return f"database {name}: query of {predicate}"
+
     def raising(self, name: str, code: str) -> str:
         """Name the key of the configuration that allows a query more than it got, after a stop."""
         database, where = self._project.databases[name], self._project.config_name

@@ -99,9 +99,7 @@ def said_of_input(predicate: Predicate, name: str) -> str:
 class RowReader:
     """Reads the rows of one predicate."""
 
-    def __init__(
-        self, predicate: Predicate, source: str, where: str = "", tier: str = DATABASE
-    ) -> None:
+    def __init__(self, predicate: Predicate, where: str, tier: str = DATABASE) -> None:
         """`where` names in messages what gives the rows, `tier` whose they are."""
         self._tier = tier
         self._predicate = predicate
@@ -110,7 +108,7 @@ class RowReader:
         self._nulls = null_policies(predicate)
         self._keeps = any(self._nulls)
         self._unread = dict.fromkeys(predicate.unread, UNREAD_CELL)
-        self._where = where or f"database {source}: query of {predicate.name}"
+        self._where = where
         self._known = [Known() for _ in self._kinds]
 
     def take(self, batch: Iterable[RawRow], fetched: Fetched) -> None:
@@ -233,7 +231,8 @@ class RowReader:
                 slots.append(OPEN)
                 reasons.append(self._reason(place, cell, policy, str(problem)))
         if len(fetched.openings) < MOST_OPENINGS:
-            reason = f"{self._where}, row {fetched.count}, {'; '.join(reasons)}"
+            # Which row it is, its known cells say: a query has no numbers of rows of its source.
+            reason = f"{self._where}, {'; '.join(reasons)}"
             fetched.openings.append(Opening(tuple(slots), reason, self._tier))
         elif len(fetched.openings) == MOST_OPENINGS:
             everything: OpenRow = (OPEN,) * len(slots)
@@ -406,7 +405,8 @@ class DatabaseTier:
             return None
         if stream is None:
             return None
-        apart = RowReader(predicate, name).apart(stream.holes)
+        where = self._connections.spoken(name, predicate.name)
+        apart = RowReader(predicate, where).apart(stream.holes)
         if apart.repeated:
             return None
         seconds = time.perf_counter() - clock
@@ -480,7 +480,7 @@ class DatabaseTier:
         self, predicate: Predicate, connection: Connection, question: Question, clock: Clock
     ) -> _Ran:
         name, fetched = _source(predicate), Fetched()
-        reader = RowReader(predicate, name)
+        reader = RowReader(predicate, self._connections.spoken(name, predicate.name))
         started, began = now(), time.perf_counter()
         try:
             for batch in connection.read(question, self._connections.bounds(name)):
@@ -507,10 +507,9 @@ class DatabaseTier:
         self._observe(QueryRun(name, question.text, sent, fetched.count, seconds))
         return _Ran(fetched, evidence)
 
-    @staticmethod
-    def _told(demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
+    def _told(self, demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
         """Say what a query tells about some of the demanded keys."""
-        where = f"database {ran.evidence.source}: query of {demand.predicate.name}"
+        where = self._connections.spoken(ran.evidence.source, demand.predicate.name)
         return told_of(demand, keys, ran.fetched, ran.evidence, where)
 
     def _prepared(self, predicate: Predicate, connection: Connection, generation: int) -> Guarded:

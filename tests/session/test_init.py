@@ -230,6 +230,46 @@ def test_what_keeps_a_column_from_being_a_key_is_said_with_the_edit(
     assert "nearly" not in found.out
 
 
+STRANGE = {
+    # Columns: what the draft makes of them, and the edit that the draft's case has to bear.
+    "amount": ("n/a", "Decimal", "amount: Decimal", "amount: Decimal"),
+    "day": ("soon", "Date", "day: Date", "day: Date"),
+    "due": ("2025-02-31", "symbol", "due: symbol", "due: Date"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+@pytest.mark.parametrize("kind", ["sqlite", "csv"])
+def test_a_value_of_another_kind_than_all_others_is_shown_with_its_row(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    value, drafted, before, after = STRANGE[name]
+    plain = [f"{n}.5" if name == "amount" else f"2025-01-0{n}" for n in range(1, 8)]
+    rows = [(n, "ab"[n % 2], one) for n, one in enumerate([*plain, value], start=1)]
+    if kind == "csv":
+        text = "".join(f"{n},{c},{one}\n" for n, c, one in rows)
+        (tmp_path / "bills.csv").write_text(f"id,client,{name}\n{text}")
+    else:
+        script = f"CREATE TABLE bills (id INTEGER PRIMARY KEY, client TEXT NOT NULL, {name} TEXT);"
+        script += f"INSERT INTO bills VALUES {', '.join(map(str, rows))};"
+        sqlite_file(tmp_path / "bills.sqlite", script)
+    ran = run("init", tmp_path / f"bills.{kind}", "--directory", tmp_path)
+    spelled = "Date" if name == "due" else drafted
+    assert (
+        f"all but 1 of 8 values of `{name}` spell a {spelled}: `{value}` where id is 8" in ran.out
+    )
+    rules = tmp_path / "rules" / "sources.dl"
+    written = rules.read_text()
+    assert f"{name}: {drafted}" in written
+    assert (f"`{name}` spell a {spelled}" in written, value in written) == (True, False)
+    rules.write_text(written.replace(before, after))
+    tested = run("rules", "test", "--project", tmp_path)
+    assert (tested.code, "BROKEN" in tested.out) == (0, False)
+    with Session(tmp_path) as session:
+        found = session.query(f"bills(id = ?n, {name} = ?v)")
+        assert (len(found), bool(found.reasons)) == (7, True)
+
+
 def test_a_column_that_points_elsewhere_is_no_key_and_one_without_repetition_is_told(
     tmp_path: Path,
 ) -> None:

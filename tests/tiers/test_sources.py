@@ -141,7 +141,9 @@ def test_a_cell_that_is_no_value_opens_its_row_only(tmp_path: Path) -> None:
     answer = found.ask("orders")
     assert len(rows(answer)) == 3
     assert open_rows(answer) == {(9, "C002", OPEN), (10, "C003", OPEN)}
-    assert "row 4, column amount (declared Decimal) is not a decimal number" in reasons(answer)
+    assert "query of orders, column amount (declared Decimal) is not a decimal number" in reasons(
+        answer
+    )
     assert "ten" not in reasons(answer).replace("often", "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -45,6 +45,9 @@ _MOST: Final = 0.5
 _NEARLY_ALL: Final = 0.9
 """Which share of the rows has a value of its own, in a column called a key, and in another."""
 _EXAMPLES: Final = 3
+_LEAST_SEEN: Final = 4
+_STRANGE: Final = 20
+"""Of so many values one may be of another kind than all others; of four values one."""
 
 
 @frozen
@@ -54,7 +57,8 @@ class Decided:
     With `cast` a query has to spell them as text. `nulls` tells whether NULL was among the cells,
     `seen` how many others there were; `wrong` how many of those the declared type does not fit.
     `places` is how many digits stand behind the point at most, of decimals; `repeated` tells that
-    most cells have one of a few values, `full` that all rows were counted and none has NULL.
+    most cells have one of a few values, `full` that all rows were counted and none has NULL. All
+    texts but those at the places `strange` spell a value of the kind `almost`.
     """
 
     column: ColumnSchema
@@ -66,6 +70,8 @@ class Decided:
     places: int = 0
     repeated: bool = False
     full: bool = False
+    strange: tuple[int, ...] = ()
+    almost: Kind | None = None
 
 
 def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decided:
@@ -88,16 +94,49 @@ def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decid
             break
     else:
         kind, cast = Kind.SYMBOL, True
+    almost, strange = _almost(column, likely, cells) if kind is Kind.SYMBOL else (None, ())
+    # A word among numbers or days is none of them; what has a digit may be meant as it stands.
+    if almost and not any(letter.isdigit() for n in strange for letter in str(cells[n])):
+        kind, cast = almost, False
+        values = [cell for n, cell in enumerate(cells) if cell is not None and n not in strange]
     return Decided(
         column,
         kind,
         cast,
         nulls,
-        len(values),
+        len(values) + (len(strange) if kind is almost else 0),
         wrong,
         places=_places(values) if kind is Kind.DECIMAL else 0,
         repeated=len({*values}) * _FEW <= len(values),
+        strange=strange,
+        almost=almost,
     )
+
+
+def _almost(
+    column: ColumnSchema, likely: Sequence[Kind], cells: Sequence[Cell]
+) -> tuple[Kind | None, tuple[int, ...]]:
+    """Find a kind that all texts but a few spell, and the places of these few."""
+    values = [(place, cell) for place, cell in enumerate(cells) if cell is not None]
+    if len(values) < _LEAST_SEEN:
+        return None, ()
+    declared = bool(likely) and likely[0] is not Kind.SYMBOL
+    if not declared and not all(isinstance(cell, str) for _, cell in values):
+        return None, ()
+    found: tuple[Kind | None, tuple[int, ...]] = (None, ())
+    named = set(words_of(column.name)[-1:]) & _LIKE_A_KEY
+    for kind in likely if declared else _GUESSED:
+        if kind is Kind.SYMBOL or (kind.numeric and named and not declared):
+            continue
+        wrong = tuple(
+            place
+            for place, cell in values
+            if (_unreadable((cell,), kind) if declared else not _spells((cell,), kind))
+        )
+        few = len(wrong) == 1 or len(wrong) * _STRANGE <= len(values)
+        if few and (found[0] is None or len(wrong) < len(found[1])):
+            found = kind, wrong
+    return found
 
 
 def _places(values: Sequence[Cell]) -> int:
@@ -168,7 +207,8 @@ class Checked:
 
     `repeated` tells whether some rows are equal in all columns that can be read; `None` where that
     is not known. `tops` are columns that point to rows of the same table, and are NULL in exactly
-    the rows that stand at the top. `near` is a column that nobody declares to be a key.
+    the rows that stand at the top. `near` is a column that nobody declares to be a key;
+    `strange` shows by column the first values that are not of its kind, and where they stand.
     """
 
     table: TableSchema
@@ -179,6 +219,7 @@ class Checked:
     findings: tuple[Diagnostic, ...]
     tops: frozenset[str] = frozenset()
     near: NearKey | None = None
+    strange: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @frozen
@@ -315,6 +356,7 @@ class _Checking:
             one.declared != "VARCHAR" for one in table.columns
         )
         self._findings: list[Diagnostic] = []
+        self._strange: dict[str, list[str]] = {}
 
     def checked(self, targets: Mapping[str, TableSchema], *, thorough: bool) -> Checked:
         """Look at columns first, then at keys and relationships."""
@@ -336,7 +378,8 @@ class _Checking:
         near = self._near_key(decided)
         findings = tuple(self._findings)
         table = self._counted(rows, every=every)
-        return Checked(table, decided, rows, every, repeated, findings, tops, near)
+        strange = {name: ", ".join(told) for name, told in self._strange.items()}
+        return Checked(table, decided, rows, every, repeated, findings, tops, near, strange)
 
     def _near_key(self, decided: Sequence[Decided]) -> NearKey | None:
         """Find what would be a key, where the source declares none; say what keeps it from it."""
@@ -407,9 +450,19 @@ class _Checking:
         readable = [one for one in self._columns if not is_bytes(one.declared)]
         rows = self._beginning(readable)
         cells = dict(zip((one.name for one in readable), zip(*rows, strict=True), strict=False))
-        return tuple(
+        decided = tuple(
             decide(one, cells.get(one.name, ()), typed=self._typed) for one in self._columns
-        ), len(rows)
+        )
+        naming = readable[0].name if readable else ""
+        for one in decided:
+            for place in one.strange[:_EXAMPLES]:
+                shown = shortened(cells[one.column.name][place], _LONGEST)
+                where = shortened(cells[naming][place], _LONGEST)
+                told = f"`{shown}`" + (
+                    f" where {naming} is {where}" if naming != one.column.name else ""
+                )
+                self._strange.setdefault(one.column.name, []).append(told)
+        return decided, len(rows)
 
     def _beginning(self, columns: Sequence[ColumnSchema]) -> list[RawRow]:
         """Read some rows as an evaluation would; columns of foreign types as text."""
@@ -433,7 +486,13 @@ class _Checking:
 
     def _tell_of_types(self, decided: Sequence[Decided]) -> None:
         for one in decided:
-            if one.wrong:
+            if one.almost is not None:
+                self._find(
+                    "C0846",
+                    f"all but {len(one.strange):,} of {one.seen:,} values of column"
+                    f" `{one.column.name}` spell a {one.almost.value}",
+                )
+            elif one.wrong:
                 column = one.column
                 self._find(
                     "C0846",

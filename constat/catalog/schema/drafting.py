@@ -334,6 +334,7 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
     yield from _near_key(one)
+    yield from map(_almost, filter(lambda each: each.decided.almost, one.columns))
     for column in one.columns:
         if null_word(one, column) == NullPolicy.NONE.value:
             name = f"`{column.name}`"
@@ -348,6 +349,18 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     )
     yield f".decl {one.name}({', '.join(columns)})"
     yield _input(one, dialect)
+
+
+def _almost(column: DraftedColumn) -> str:
+    """Say how a column is read of which a few values are of another kind than all others."""
+    kind = column.decided.almost
+    if column.kind is kind:
+        text = f"where texts are meant, write `{column.name}: symbol`"
+        return f"// Other rows are not known until the source is mended; {text}."
+    other = kind.value if kind else ""
+    return (
+        f"// `{column.name}` is text, then; with `{column.name}: {other}` such a row is not known."
+    )
 
 
 def near_key_of(one: DraftedPredicate) -> tuple[NearKey, str] | None:
