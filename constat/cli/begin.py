@@ -43,6 +43,9 @@ def init_command(  # noqa: PLR0913  its options
 ) -> None:
     """Begin a project with DATABASE: an address, a file, or a folder of files.
 
+    Files of data, such as orders.csv, have to lie inside the project's folder; a database may lie
+    anywhere.
+
     Writes constat.yaml; rules/sources.dl with a .decl and an .input for each table (30 at most; the
     most related ones come first); rules/first.dl with first rules, one of which counts; a case that
     tries them and a plan that uses them. Then it proves a first goal, and says how. A password in

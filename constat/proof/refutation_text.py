@@ -20,6 +20,7 @@ from constat.proof.render import (
     source_lines,
     tree_to_json,
 )
+from constat.proof.sentences import ASKED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 _INDENT: Final = "  "
 _MOST_ROOTS: Final = 3
 _LEVELS: Final = (
-    ("declared", "declared: somebody vouches that nothing is missing"),
-    ("re-runnable", "re-runnable: the source's query can be run again"),
-    ("inline", "inline: every row that the sources answered was looked at"),
-    ("derived", "derived: no rule gives more"),
+    ("declared", "somebody vouches that nothing is missing"),
+    ("re-runnable", "the source's query, which can be run again"),
+    ("inline", "every row that the sources answered, all looked at"),
+    ("derived", "the rules: none gives more"),
 )
 _STATES: Final = (
     ("absent", "does not hold"),
@@ -70,7 +71,9 @@ class _Writer:
         self.lines: list[str] = []
 
     def line(self, level: int, text: str) -> None:
-        self.lines.append(_INDENT * level + printable(text))
+        # No text can spell the relation of a goal of several literals, and nobody has to read it.
+        said = text.replace(f"rule {ASKED}.1", "the goal").replace(f"{ASKED}(", "the goal (")
+        self.lines.append(_INDENT * level + printable(said))
 
     def reasons(self, reasons: Sequence[Reason], left: int) -> None:
         """Write the principal reasons, the first first."""

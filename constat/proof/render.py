@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.proof.levels import LEVEL_WORDS
 from constat.proof.overlay import UNAPPROVED
+from constat.proof.sentences import ASKED
 from constat.proof.shown import attested_lines
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class _Writer:
             found.append((0, level, f"note: {step.note}"))
         if step.level:
             found.append((0, level, f"completeness: {step.level}, {LEVEL_WORDS[step.level]}"))
-        if step.rule:
+        if step.rule and not step.rule.startswith(f"{ASKED}."):
             found.append((0, level, f"rule: {step.rule}"))
         found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
         reasoning = step.reasoning or step.sentence

@@ -232,8 +232,16 @@ def value_column(predicate: Predicate) -> int | None:
     return width - 1 if width > 1 and predicate.columns[-1].kind in amounts else None
 
 
+ASKED: Final = "the.goal"
+"""The relation of a goal of several literals; no text can spell it, so no project declares it."""
+
+
 def show_fact(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
     """Write a fact as in a trace: ``is_vip(customer_id=C001) = True``."""
+    if predicate.name == ASKED:
+        told = zip(predicate.columns, row, strict=True)
+        values = [f"?{one.name} = {display_value(slot, one.kind)}" for one, slot in told]
+        return f"the goal with {', '.join(values)}" if values else "the goal"
     place = value_column(predicate) if holds else None
     if place is not None and is_left_out(row[place]):
         place = None

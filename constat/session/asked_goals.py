@@ -35,6 +35,7 @@ from constat.logic import (
     outer_names,
 )
 from constat.proof.decoding import decode_program
+from constat.proof.sentences import ASKED
 from constat.proof.written import written_literal
 from constat.syntax import parse_goal, parse_text, print_literal
 from constat.syntax.goals import GOAL_NAME
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from constat.session.bench import Bench
     from constat.session.query_text import Query
 
-ASKED: Final = "the.goal"
-"""The relation of such a goal; no text can spell it, so it is nothing that a project declares."""
 # What is no atom, and a variable that stands twice.
 _MORE = frozenset({"C0180", "C0187"})
 # What a query cannot be made of; a rule has more forms.

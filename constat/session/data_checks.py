@@ -36,8 +36,8 @@ from constat.logic import (
     has_null_cells,
     null_words,
 )
+from constat.proof.sentences import ASKED
 from constat.session.answers import Computed
-from constat.session.asked_goals import ASKED
 from constat.session.drafted import JoinedProgram
 from constat.tiers.database import ALIKE
 from constat.tiers.shadowing import NOBODY_COUNTS

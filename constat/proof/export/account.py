@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.logic import OPEN, Comparison, Kind, Open
-from constat.proof.decoding import decode_instance, decode_row
+from constat.proof.decoding import decode_row
 from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
 from constat.proof.export.document import Document, shortened
 from constat.proof.export.lookups import Lookups
@@ -117,7 +117,7 @@ class Account:
         node = self.node(step)
         if node is None or step.kind != RULE:
             return ()
-        instance = decode_instance(self.document.program, node)
+        instance = self.lookups.instance(node)
         return tuple(
             (printable(name), shortened(show_value(slot, instance.kinds[name], name)))
             for name, slot in instance.values.items()
@@ -128,7 +128,7 @@ class Account:
         node = self.node(step)
         if node is None or step.kind != RULE:
             return ()
-        instance = decode_instance(self.document.program, node)
+        instance = self.lookups.instance(node)
         binding, code = self.lookups.binding(node), self.lookups.code(node["rule"])
         found = []
         for one in written_body(instance.rule.body):

@@ -12,7 +12,9 @@ from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
 from constat.proof.render import printable
-from constat.syntax import print_rule
+from constat.proof.sentences import ASKED
+from constat.proof.written import as_written
+from constat.syntax import print_literal, print_rule
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -145,7 +147,12 @@ class Document:
         return [one.removeprefix(CONFLICT) for one in texts if one.startswith(CONFLICT)]
 
     def goal(self) -> str:
-        """Return the goal as text."""
+        """Return the goal as text; of several literals as they were asked."""
+        name = self.header["goal"][0]
+        if name == ASKED:
+            rules = [one for one in self.program.program.rules if one.head.predicate == name]
+            predicates = self.program.program.predicates
+            return ", ".join(print_literal(one, predicates) for one in as_written(rules[0].body))
         return self.atom(*self.header["goal"])
 
     def verdict(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,8 @@ from constat.logic import (
     format_value,
     literal_variables,
 )
-from constat.proof.decoding import NullText, decode_row, decode_value
-from constat.proof.groups import Group
+from constat.proof.decoding import NullText, decode_instance, decode_row, decode_value
+from constat.proof.groups import Group, fold_exactly
 from constat.proof.instances import (
     AggregateCode,
     ComparisonCode,
@@ -117,6 +118,36 @@ class Lookups:
                 if isinstance(test, NegativeCode):
                     self._meet(test.atom.predicate, test.atom.pattern(binding))
         return weakest(self._met)
+
+    def instance(self, node: Members) -> Instance:
+        """Return the rule of a node with its values; of a threshold with what its summands reach.
+
+        A certificate has the summands of a recursive total and not what they come to.
+        """
+        found = decode_instance(self.document.program, node)
+        code, values = self.code(node["rule"]), dict(found.values)
+        for place, literal in enumerate(code.body):
+            summands = node["premises"][place]
+            if isinstance(literal, AggregateCode) and isinstance(summands, list):
+                reached = self._reached(node, literal, summands)
+                if reached is not None:
+                    values.setdefault(code.names[literal.result], reached)
+        return replace(found, values=values)
+
+    def _reached(
+        self, node: Members, literal: AggregateCode, summands: Sequence[Members]
+    ) -> Value | None:
+        kinds, start = self.code(node["rule"]).kinds, self.binding(node)
+        targets = []
+        for values, _ in summands:
+            binding = list(start)
+            for slot, text in zip(literal.inner, values, strict=True):
+                binding[slot] = decode_value(text, kinds[slot])
+            targets.append(literal.target.evaluate(binding) if literal.target else 1)
+        if any(is_hole(one) or isinstance(one, NullCell) for one in targets):
+            return None
+        found = fold_exactly(literal, targets, len(targets))  # type: ignore[arg-type]  # no holes
+        return None if found is None or is_hole(found) else found  # type: ignore[return-value]  # no hole
 
     def _group(self, node: Members, place: int) -> tuple[AggregateCode, Binding]:
         """Return an aggregate and the binding of its group, and begin to count look-ups."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.logic import Aggregate
-from constat.proof.decoding import decode_instance, decode_row
+from constat.proof.decoding import decode_row
 from constat.proof.export.lookups import Lookups, TooManyRowsError
 from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode
 from constat.proof.render import printable
@@ -208,7 +208,7 @@ class _Walk:
         for place in range(len(node["premises"])):
             for below in self.below(number, place):
                 premises[Premise(below, place + 1)] = None
-        instance = decode_instance(self.document.program, node)
+        instance = self.lookups.instance(node)
         return Step(
             f"node{number}",
             RULE,
@@ -282,7 +282,7 @@ class _Walk:
         if not isinstance(node["premises"][place], list):
             # All rows of the group count, so it matters that there are no more.
             premises += self.closed_sets(self.document.literal_predicates(node, place))
-        instance = decode_instance(self.document.program, node)
+        instance = self.lookups.instance(node)
         stated = instance.rule.body[place]
         if not isinstance(stated, Aggregate):
             raise TypeError(stated)
