@@ -299,10 +299,9 @@ def _dropping(draft: Draft, rule: Rule, aggregate: Aggregate) -> Iterator[Diagno
             continue
         terms = zip(inner.atom.terms, declared.columns, null_policies(declared), strict=True)
         for term, column, policy in terms:
-            idle = (
-                isinstance(term, Variable) and term.name.startswith("_") and not is_wildcard(term)
-            )
-            if idle and policy is NullPolicy.NONE and used[term.name] == 1:
+            if not isinstance(term, Variable) or policy is not NullPolicy.NONE:
+                continue
+            if term.name.startswith("_") and not is_wildcard(term) and used[term.name] == 1:
                 yield _dropped(inner.atom, column.name, print_term(term), aggregate, rule)
 
 

@@ -132,9 +132,10 @@ class _Writer:
             yield from self.snippet(one.span, one.label, gutter, "-->", ("^", tone))
         for other in one.related:
             yield from self.snippet(other.span, other.label, gutter, ":::", ("-", _BLUE))
-        more = f"more: `constat explain {one.code}`"
+        more = f"`constat explain {one.code}`"
+        told = f"{one.help}; more: {more}" if one.help else f"{more} says more"
         yield from self.remark("note", one.note, gutter)
-        yield from self.remark("help", f"{one.help}; {more}" if one.help else more, gutter)
+        yield from self.remark("help", told, gutter)
 
     def snippet(
         self, span: Span, label: str, gutter: int, arrow: str, mark: tuple[str, str]

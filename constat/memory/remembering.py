@@ -217,7 +217,8 @@ class Memory:
         from constat.memory import decisions as proofs  # noqa: PLC0415  loaded when it is used
 
         proving: Proving = proofs.Proving(self.rules, rows_of(known), claims, state)
-        wanted = [one for name in names for one in _matching(name, claims.values())]
+        every = claims.values()
+        wanted = [one for name in names for one in _matching(name, every, known.histories)]
         # That a call was made and answered is no line of a context, so there is nothing to prove.
         shown = (one for one in wanted if one.fact.predicate not in SILENT)
         return tuple(proving.why(one.name, decided) for one in shown)
@@ -355,20 +356,32 @@ class Memory:
         raise KeyError(name)
 
     def _named(self, claim: str) -> list[Claim]:
-        return _matching(claim, self._record.history.claims)
+        own = self._record.history
+        return _matching(claim, own.claims, [own])
 
 
 def _claims(known: Known) -> list[Claim]:
     return [claim for history in known.histories for claim in history.claims]
 
 
-def _matching(name: str, claims: Iterable[Claim]) -> list[Claim]:
+def _matching(name: str, claims: Iterable[Claim], histories: Sequence[History]) -> list[Claim]:
     """Return the claim of a name, or those of a place or a text."""
     wanted = name.strip().lstrip("@")
     found = [one for one in claims if wanted in {one.name, one.place, one.text.name}]
     if not found:
-        raise ConstatError([_unknown(name)])
+        text = wanted.partition("[")[0]
+        said = any(history.has(text) for history in histories)
+        raise ConstatError([_without_facts(name, text) if said else _unknown(name)])
     return found
+
+
+def _without_facts(ref: str, text: str) -> Diagnostic:
+    return Diagnostic(
+        "C0807",
+        f"no fact was found in what was said at `{ref[:80]}`",
+        note="only facts are in sight or out of it; a text as such is kept, and never shown alone",
+        help=f"`constat memory open {text}` prints it, and `constat memory show` lists the facts",
+    )
 
 
 def _unknown(ref: str) -> Diagnostic:

@@ -343,7 +343,7 @@ def nearly_keys(session: Session) -> list[NearlyKey]:
     declared = session.program.program.predicates.values()
     for database in project.databases.values():
         asked = [one for one in declared if one.source and one.source.name == database.name]
-        asked = [one for one in asked if not one.key and one.source.parameters.get("query")]
+        asked = [one for one in asked if not one.key]
         if not asked:
             continue
         try:
@@ -358,7 +358,7 @@ def nearly_keys(session: Session) -> list[NearlyKey]:
 def _nearly_key(one: Predicate, connection: Connection) -> NearlyKey | None:
     from sqlglot import exp, parse_one  # noqa: PLC0415  heavy library, loaded on first use
 
-    query = one.source.parameters["query"] if one.source else ""
+    query = one.source.parameters.get("query", "") if one.source else ""
     try:
         guarded = guard(query, connection.dialect)
         names = connection.columns(guarded.text)

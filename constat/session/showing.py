@@ -7,6 +7,7 @@ sheet and no address of another place is in it. A proof is folded: its steps are
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ from constat.check import check_certificate
 from constat.logic import NullCell, display_value
 from constat.proof import render_tree
 from constat.proof.render import printable
+from constat.proof.sentences import ASKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -111,7 +113,10 @@ def missing_text(found: MissingFacts) -> str:
 
 def explained(result: Result, depth: int | None = None) -> str:
     """Give a result with its proof as `constat prove` prints it."""
-    return render_tree(result.tree, depth=depth, moment=result.created)
+    tree = result.tree
+    if tree.goal.startswith(f"{ASKED}("):
+        tree = replace(tree, goal=result.goal)
+    return render_tree(tree, depth=depth, moment=result.created)
 
 
 # HTML.

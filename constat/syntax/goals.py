@@ -195,6 +195,11 @@ _DERIVED: Final = (
 )
 _GROUND: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*\(([^?_()'$\[\]\"]*)\)[\s.]*")
 """An atom without variables, quotes and structures."""
+_ONE_ATOM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*\s*\([^()]*\)\s*")
+_LISTED: Final = (
+    "name what has the values first, and then deny: `all(?x), !{}`, with a predicate in the place "
+    "of `all`"
+)
 _BARE_TEXT: Final = re.compile(r"(?<![^\s,=])(?![-\d.]+(?![^\s,]))[^\s,=]+(?=\s*(?:,|\Z))")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NAMED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)\s*")
@@ -248,7 +253,8 @@ class GoalScanner(StructureScanner):
         self.skip_blank()
         found = _GROUND.fullmatch(self.text, self.position)
         if found is None:
-            return _DERIVED
+            denied = _ONE_ATOM.fullmatch(self.text, self.position)
+            return _LISTED.format(denied[0].strip()) if denied else _DERIVED
         arguments = _BARE_TEXT.sub(lambda one: quoted(one[0]), found[2])
         return (
             "ask without it: where the goal does not hold, the verdict is DISPROVED. Or derive "
@@ -312,7 +318,11 @@ class GoalScanner(StructureScanner):
 
     def _missing_comma(self) -> NoReturn:
         reason = "`,` or `)` is missing behind this value"
-        edit = 'write a comma between two values; a value with a blank is quoted: `"J. Doe"`'
+        before, behind = self.text[: self.position], self.text[self.position :]
+        begun = max(before.rfind(","), before.rfind("(")) + 1
+        value = (before[begun:] + re.split(r"[,()]", behind, maxsplit=1)[0]).strip()
+        shown = quoted(value) if not {*value} & {*"?\"'=$["} else '"J. Doe"'
+        edit = f"a text with a blank is quoted: `{shown}`; between two values write a comma"
         self.fail(goals.malformed(self.here(), reason, edit))
 
     def _end(self) -> None:

@@ -184,6 +184,15 @@ def test_mistakes_are_told_with_their_code(
     assert code in ran.err
 
 
+def test_a_text_without_a_fact_is_told_from_a_place_where_nothing_was_said(tmp_path: Path) -> None:
+    with Memory(tmp_path, "one") as memory:
+        memory.append([Message(Role.ASSISTANT, (Text("Hm."),))])
+        name = memory.history.texts[0].name
+    ran = run("memory", "why", name, "--session", "one", "--store", tmp_path)
+    assert f"no fact was found in what was said at `{name}`" in ran.err
+    assert "nothing was said" not in ran.err
+
+
 CARD = "4111-1111-1111-1111"
 
 

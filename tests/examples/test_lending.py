@@ -164,4 +164,37 @@ def test_the_first_screen_puts_the_words_of_a_rule_beside_what_it_requires(
         assert "<code>score is at least low</code>" in page
         assert "<code>no delinquent(p)</code>" in page
     assert "This proof falls if one of these turns round" in pages["A101"]
+    # Not only comparisons: also what has to be absent.
+    turning = pages["A101"].partition("turns round")[2].partition("What the rule says")[0]
+    assert "It is not so that P1" in turning
+    owners = pages["A104"].partition("Whose rules")[2]
+    # The burden that is too high is what BUR1 adds up.
+    assert ">BUR1</a>" in owners
     assert "Rule CRE1 fails on each of these 5: " in pages["A104"]
+
+
+def test_an_open_page_says_what_would_decide_it(still_shop: Path) -> None:
+    with Session(still_shop) as session:
+        certificate = session.prove("is_strategic(C009)").certificate
+    page = write_format(format_named("html"), certificate).decode().partition("<nav")[0]
+    assert "What would decide it" in page
+    assert "the contract value of C009 is more than the vip threshold 100,000" in page
+    assert "something unknown" not in page
+
+
+@pytest.mark.parametrize("goal", ["nobody()", "none()"])
+def test_a_page_about_nobody_names_somebody(tmp_path: Path, goal: str) -> None:
+    rules = """.decl m(x: symbol, t: symbol)
+m("ann", "gold"). m("bob", "gold"). m("cy", "tin").
+.decl gold(x: symbol)
+gold(?x) :- m(?x, "gold").
+.decl nobody()
+nobody() :- !gold(_).
+.decl none()
+none() :- !m(_, "gold").
+"""
+    with Session(rules=rules) as session:
+        certificate = session.prove(goal).certificate
+    page = write_format(format_named("html"), certificate).decode().partition("<nav")[0]
+    assert re.search("(gold holds for|m holds for x) (ann|bob)", page, re.IGNORECASE)
+    assert "has some row" not in page

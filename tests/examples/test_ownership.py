@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from constat import Session, Verdict
-from tests.examples.projects import copy_example, database_of, dump, readme_goals, sql
+from constat.proof.formats import format_named, write_format
+from tests.examples.projects import ROOT, copy_example, database_of, dump, readme_goals, sql
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -106,6 +107,16 @@ def session(register: Path) -> Iterator[Session]:
 
 def asked(session: Session, query: str) -> Rows:
     return {row.values for row in session.query(query)}
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_exports_say_what_a_recursive_total_reaches(form: str) -> None:
+    with Session(ROOT / "examples" / "ownership") as session:
+        certificate = session.prove("controls_by_sum(Birch, Nettle)").certificate
+    told = write_format(format_named(form), certificate).decode()
+    assert "doubled, are at least 112 %, more than the 100 % that count" in told
+    assert "?doubled, more than" not in told
+    assert "percent of all" not in told
 
 
 @pytest.mark.parametrize(("goal", "verdict"), TOLD, ids=[goal for goal, _ in TOLD])

@@ -88,3 +88,30 @@ def test_a_word_for_a_number_is_not_offered_without_its_quotes(tmp_path: Path) -
         asked(project(tmp_path), 'sale(id = "two", who = ?w)')
     assert "`two`" not in caught.value.diagnostics[0].help
     assert "`5`" in caught.value.diagnostics[0].help
+
+
+def test_a_text_with_a_blank_is_shown_in_its_quotes(tmp_path: Path) -> None:
+    with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
+        session.prove("sale(3, van Dyck, ?a, ?d)")
+    assert '`"van Dyck"`' in caught.value.diagnostics[0].help
+    with Session(project(tmp_path)) as session:
+        assert session.prove('sale(3, "van Dyck", ?a, ?d)').verdict.name == "DISPROVED"
+
+
+@pytest.mark.parametrize("goal", ["not paid(?i)", "!paid(?i)"])
+def test_what_is_denied_of_a_variable_is_asked_of_something_that_has_it(
+    tmp_path: Path, goal: str
+) -> None:
+    with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
+        session.prove(goal)
+    edit = re.findall(r"`([^`]+)`", caught.value.diagnostics[0].help)[0]
+    assert edit == "all(?x), !paid(?i)"
+    assert asked(project(tmp_path), edit.replace("all(?x)", "sale(id = ?i)")) == {("2",)}
+
+
+def test_a_goal_of_several_literals_has_no_name_of_ours(tmp_path: Path) -> None:
+    with Session(project(tmp_path)) as session:
+        found = session.prove("sale(id = ?i), !paid(?i)")
+        assert "the.goal" not in found.explain()
+        assert "the goal with ?i = 2" in found.explain()
+        assert "the.goal" not in session.why_not("sale(id = ?i), ?i > 5").to_text()

@@ -440,3 +440,35 @@ def test_attributes_and_descriptions_are_texts_whatever_they_say() -> None:
     with Session(rules=made) as session:
         assert session.prove("p(1)").verdict is Verdict.PROVED
         assert set(session.program.program.predicates) == {"p"}
+
+
+def test_a_null_that_is_an_error_leaves_open_what_reads_it_and_says_why() -> None:
+    frame = rows()
+    frame.loc[1, "amount"] = None
+    with Session(rules=DECLARED, facts={"orders": frame}) as session:
+        found = session.query("big(?c)")
+        verdicts = found.to_pandas().set_index("c")["verdict"].to_dict()
+        assert verdicts == {"C1": "PROVED", "C2": "UNRESOLVED"}
+        shown = repr(found)
+        assert "not known: orders: frame orders, column amount is NULL" in shown
+        assert "database" not in shown
+        assert "row 2" not in shown
+        told = session.prove("orders(2, ?c, ?a)").explain()
+    assert "reason: database: frame orders, column amount is NULL" in told
+
+
+@pytest.mark.parametrize(("name", "counted", "warned"), [("_", 2, False), ("_o", 1, True)])
+def test_a_name_that_leaves_rows_out_of_a_total_is_told(
+    name: str,
+    counted: int,
+    warned: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    frame = pd.DataFrame({"id": [1.0, None], "customer": ["C1", "C1"], "amount": [1.0, 2.0]})
+    rules = (
+        ".decl orders(@[null = none] id: float, customer: symbol, amount: float)\n"
+        ".decl n(c: symbol, k: number)\n"
+        f"n(?c, ?k) :- orders(_, ?c, _), ?k = count : {{ orders({name}, ?c, _) }}.\n"
+    )
+    with Session(rules=rules, facts={"orders": frame}) as session:
+        assert session.query("n(?c, ?k)").to_pandas()["k"].tolist() == [counted]
+        assert ("C0251" in {one.code for one in session.rule_warnings}) == warned

@@ -42,14 +42,14 @@ from constat.proof.sentences import (
     show_value,
 )
 from constat.proof.whynot import Attempt
-from constat.proof.written import written_body
+from constat.proof.written import original_row, written_body
 from constat.syntax import print_literal, print_row, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from constat.logic import OpenRow, Row, Slot, Value
+    from constat.logic import Atom, OpenRow, Row, Slot, Value
     from constat.proof.export.document import Document, Members, TextRow
     from constat.proof.groups import Exact
     from constat.proof.instances import Binding, Cell, LiteralCode, Pattern, RuleCode, Test
@@ -577,15 +577,31 @@ class Attempting:
                 shown = print_row(self.predicates[atom.predicate], instance.row(atom))
                 details |= {"required": shown, "sentence": f"there is no {shown}"}
             case Negative(atom):
-                declared, row = self.predicates[atom.predicate], instance.row(atom)
-                shown = print_row(declared, row)
-                details |= {"actual": shown, "required": f"no {shown}"}
-                details["sentence"] = describe_fact(declared, row)
+                details |= self.there(atom, instance)
             case _ if isinstance(code, AggregateCode):
                 details |= self.folded(code, binding)
             case _:
                 raise TypeError(literal)
         return self.made("failed", reached, **details)
+
+    def there(self, atom: Atom, instance: Instance) -> dict[str, str]:
+        """Say what is there though a rule asks that it is not: the first row, and how many more."""
+        program = self.lookups.document.program
+        name, row = original_row(program, atom.predicate, instance.row(atom))
+        declared = self.predicates[name]
+        shown = print_row(declared, row)
+        sentence = describe_fact(declared, row)
+        if OPEN in row:
+            pattern = tuple(None if slot is OPEN else slot for slot in row)
+            try:
+                rows = [one for one in self.lookups.possible(name, pattern) if OPEN not in one]
+            except TooManyRowsError:
+                rows = []
+            if rows:
+                first = min(rows, key=lambda one: print_row(declared, one))
+                sentence = describe_fact(declared, first)
+                sentence += f", and {len(rows) - 1:,} more such" if len(rows) > 1 else ""
+        return {"actual": shown, "required": f"no {shown}", "sentence": sentence}
 
     def folded(self, code: AggregateCode, binding: Binding) -> dict[str, str]:
         """Say the value of an aggregate that is not the one wanted."""

@@ -48,7 +48,9 @@ def unknown_predicate(span: Span, name: str, known: list[str]) -> Diagnostic:
     """A predicate that the rules do not declare."""
     near = nearest(name, known)
     names = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")  # noqa: PLR2004  a line full
-    edit = f"write `{near}`" if near else f"declare it: `.decl {shown(name)}(x: symbol)`"
+    edit = f"write `{near}`"
+    if not near:
+        edit = f"declare it, `.decl {shown(name)}(x: symbol)`, and write a rule that gives it"
     if not known:
         edit = f"name the rule files under `rules:` in constat.yaml; else {edit}"
     return Diagnostic(
