@@ -43,16 +43,15 @@ def init_command(  # noqa: PLR0913  its options
 ) -> None:
     """Begin a project with DATABASE: an address, a file, or a folder of files.
 
-    Files of data, such as orders.csv, have to lie inside the project's folder; a database may lie
-    anywhere.
+    Files such as orders.csv have to lie inside the project; a database may lie anywhere.
 
     Writes constat.yaml; rules/sources.dl with a .decl and an .input for each table (30 at most; the
     most related ones come first); rules/first.dl with first rules, one of which counts; a case that
     tries them and a plan that uses them. Then it proves a first goal, and says how. A password in
     the address is not written: a variable of the environment, or of a file .env in the project,
     takes its place. No file is overwritten. With --api it begins with the operations of an API that
-    only read: a .decl and an .input for each list in their answers; nothing but its description is
-    asked for. With --example no database is needed: an example is copied, with its rules.
+    only read, a .decl for each list in their answers; nothing but its description is asked for.
+    With --example no database is needed: an example is copied, with its rules.
 
     Examples:
       constat init --example vip --directory my-first
