@@ -224,6 +224,12 @@ ABOVE: Final = re.compile(
             ),
             rf"\b{NOUNS}\b[^.!?\n:]{{0,40}}\b(?:is|are|stands?|pasted|quoted|copied)\s+below\b",
             rf"\b{NOUNS}\s+below\s*(?:[.!?,;]|$)",
+            # Without a colon: what it is about can only stand below.
+            (
+                rf"\b{WORK_ON}(?:\s+(?:me|us|please|all|of|for))*\s+the\s+following"
+                r"(?:\s+(?:please|for\s+(?:me|us)))?[\s.,]*$"
+            ),
+            rf"\b(?:the|this|his|her|their)\s+{FEW_WORDS}{{0,2}}?{NOUNS}\s+(?:says|said|reads|read|goes)[\s.]*$",
             rf"\b{NOUNS}\b[^.!?\n:]{{0,40}}\b(?:follows|as\s+follows)\b",
             (
                 r"\b(?:past(?:ed?|ing)|quot(?:ed?|ing)|cop(?:ied|y|ying)|forward(?:ed|ing)?)\b"

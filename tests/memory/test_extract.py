@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -41,6 +43,12 @@ def answered(text: str, *, failed: bool = False) -> list[Fact]:
     return [one for one in extracted([call, result]) if one.author is Author.TOOL]
 
 
+SCALES = {"": 0, "k": 3, "thousand": 3, "million": 6, "bn": 9, "billion": 9, "trillion": 12}
+SCALED = re.compile(
+    rf"(\d*\.?\d+)(?: ?({'|'.join(one for one in SCALES if one)})\b)?", re.IGNORECASE
+)
+
+
 def quotes(messages: Sequence[Message]) -> list[tuple[Fact, str]]:
     """Give each fact with the bytes it stands on, which have to be characters."""
     by_name = {one.archive: one.content for one in passages_of(messages)}
@@ -62,7 +70,9 @@ def check_quotes(messages: Sequence[Message]) -> int:
             case "prose" if fact.kind == "text":
                 assert fact.value == quote
             case "prose" if fact.kind == "number":
-                assert fact.value.lstrip("-") in quote.replace(",", "")
+                number, scale = SCALED.findall(quote.replace(",", ""))[0]
+                value = Decimal(number) * 10 ** SCALES[scale.lower()]
+                assert Decimal(fact.value.lstrip("-")) == value
     return len(found)
 
 

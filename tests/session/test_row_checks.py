@@ -256,7 +256,7 @@ def test_a_word_that_is_no_check_is_refused(session: Session) -> None:
 
 @pytest.mark.usefixtures("wrong")
 def test_counting_again_notices_a_row_that_does_not_follow(session: Session) -> None:
-    answers = session.query("p(?x)", engine="forward")
+    answers = session.query("p(?x)", engine="forward").checked()
     assert answers.recount is not None
     assert (answers.recount.state, answers.recount.extra) == (State.DIFFERS, 1)
     assert answers.recount.examples == ((105,),)
