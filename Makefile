@@ -128,6 +128,10 @@ test-browser: install browser ## Run the tests that need a browser.
 test-notebook: install ## Run the tests that execute notebooks.
 	$(EXTRA) "notebook and not slow"
 
+.PHONY: test-newcomer
+test-newcomer: install ## Run the way from the wheel to a checked proof, in an empty environment.
+	$(EXTRA) "newcomer and not slow"
+
 .PHONY: test-site
 test-site: install browser ## Run the tests that build the site of the documentation.
 	$(EXTRA) "site and not slow"
@@ -136,7 +140,7 @@ test-site: install browser ## Run the tests that build the site of the documenta
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
-OUTSIDE := postgres or mariadb or sandbox or browser or notebook or site or data
+OUTSIDE := postgres or mariadb or sandbox or browser or notebook or newcomer or site or data
 
 .PHONY: test-faults
 test-faults: install ## Run the tests of writers, interruptions, stopped queries, clocks and crashes.

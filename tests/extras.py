@@ -28,6 +28,7 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "sandbox": frozenset({"bubblewrap"}),
         "browser": frozenset({"browser", "pages"}),
         "notebook": frozenset({"kernel"}),
+        "newcomer": frozenset({"installed"}),
         "site": frozenset({"site"}),
         "data": frozenset({"data_folder"}),
         "faults": frozenset(),
