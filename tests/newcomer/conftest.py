@@ -31,14 +31,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / "own" / "bin" / "python"
     wanted = f"{wheel}[postgresql,server]"
     uv = shutil.which("uv", path=os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ["PATH"]]))
-    fast = [uv, "pip", "install", "--quiet", "--python", str(python), wanted]
-    slow = [str(python), "-m", "pip", "install", "--quiet", wanted]
-    installing = subprocess.run(
-        fast if uv else slow,
-        capture_output=True,
-        text=True,
-        check=False,  # type: ignore[arg-type]  # uv is there
-    )
+    by = [uv] if uv else [str(python), "-m"]
+    where = ["--python", str(python)] if uv else []
+    install = [*by, "pip", "install", "--quiet", *where, wanted]
+    installing = subprocess.run(install, capture_output=True, text=True, check=False)
     if installing.returncode:
         pytest.skip("the wheel's requirements cannot be installed: there is no package index")
     return python.parent
