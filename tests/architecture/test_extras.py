@@ -48,6 +48,8 @@ def test_runs_add_to_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "sandbox     not run                  ",
         "browser           1        0        0",
         "notebook    not run                  ",
+        "newcomer    not run                  ",
+        "site        not run                  ",
         "data        not run                  ",
         "faults      not run                  ",
         "laws        not run                  ",
