@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -57,7 +58,8 @@ Plain = tuple[Cell, ...]
 """A row of values, with `NONE` where there is no value."""
 Found = dict[str, Cell]
 
-FRESH: Final = 97
+_BEYOND: Final = 6
+"""How far values that nobody has lie beyond the domain; near, as a range counts up to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ def _alternatives(
     nulls: dict[Null, list[Cell]] = {}
     sure: list[tuple[str, Row]] = []
     optional: list[tuple[str, Row]] = []
+    fresh = _BEYOND + max(int(one) for one in domain.get("number", (0,)))
     for name, facts in outside.facts.items():
         for fact in facts:
             row = filled(fact, accepted)
@@ -118,7 +121,7 @@ def _alternatives(
                 if isinstance(cell, Null) and cell not in nulls and cell != NONE:
                     # One that another cell may have, too, and one of its own.
                     made = type(domain[kind][0])
-                    own: list[Cell] = [made(FRESH), made(FRESH + 1 + len(nulls))]
+                    own: list[Cell] = [made(fresh), made(fresh + 1 + len(nulls))]
                     none: list[Cell] = [NONE] if cell.policy == "maybe" else []
                     nulls[cell] = [*domain[kind], *own, *none]
     for name, openings in outside.openings.items():
@@ -182,6 +185,12 @@ class Model:
     def _depends(self, rule: Rule, changed: Collection[str]) -> bool:
         """Tell whether a rule reads one of these; what is called from above may do so itself."""
         return bool(self.program.given) or any(name in changed for name, _ in uses(rule.body))
+
+    def as_in(self, completion: Completion) -> Model:
+        """Give the model of a completion with the same facts and rules, and values of its own."""
+        other = copy(self)
+        other.values = completion.values
+        return other
 
     def holds(self, goal: Body) -> bool:
         return any(True for _ in self.extend(goal, {}))
@@ -374,6 +383,26 @@ class Model:
                 return function.apply(*map(self.known_as, arguments))
             case _:
                 return cell
+
+
+class Models:
+    """The models of one program, each made once: many databases have completions that are alike.
+
+    Two completions have one model where their facts, their rules and what errs are the same; which
+    cell was not known matters to `contradictions` alone.
+    """
+
+    def __init__(self, program: Program, domain: Domain) -> None:
+        self.program = program
+        self.domain = domain
+        self._made: dict[tuple[object, ...], Model] = {}
+
+    def of(self, completion: Completion) -> Model:
+        facts = tuple(completion.facts[name] for name in self.program.kinds)
+        key = facts, completion.rules, completion.erring
+        if key not in self._made:
+            self._made[key] = Model(self.program, completion, self.domain)
+        return self._made[key].as_in(completion)
 
 
 def _names_inside(body: Iterable[Literal]) -> set[str]:

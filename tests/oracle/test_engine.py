@@ -15,8 +15,8 @@ from constat.engine import LazyEngine
 from constat.syntax import parse_goal
 from tests.language.worlds_of_text import program
 from tests.oracle.asking import truths_of
-from tests.oracle.completions import Domain, Model, completions
-from tests.oracle.definition import Body, Outside, Program, Reading, Truth
+from tests.oracle.completions import Domain, Models, completions
+from tests.oracle.definition import Body, Outside, Reading, Truth
 from tests.oracle.families import PROGRAMS, Database, databases, sample, text_of
 from tests.oracle.translation import goal_of, outside_of, program_of
 from tests.property.running import LIMITS
@@ -44,6 +44,7 @@ def test_so_it_does_on_every_small_database(name: str) -> None:
 def compare(name: str, chosen: list[Database]) -> None:
     analysed = program(text_of(name))
     rules = program_of(analysed)
+    models = Models(rules, DOMAIN)
     for database in chosen:
         world = database.world()
         outside = outside_of(world)
@@ -57,7 +58,7 @@ def compare(name: str, chosen: list[Database]) -> None:
             for want, got, accepted in zip(wanted, found, (set(), words), strict=True):
                 place = (name, database, goal, want, got)
                 assert got == want or (
-                    want is None and agreed(rules, outside, accepted, body, got)
+                    want is None and agreed(models, outside, accepted, body, got)
                 ), place
 
 
@@ -74,7 +75,7 @@ def goals(analysed: AnalysedProgram) -> list[Atom]:
     return found
 
 
-def agreed(rules: Program, outside: Outside, accepted: set[str], goal: Body, truth: Truth) -> bool:
+def agreed(models: Models, outside: Outside, accepted: set[str], goal: Body, truth: Truth) -> bool:
     """Tell whether all completions say so."""
-    found = completions(rules, outside, DOMAIN, accepted, most=512)
-    return all(Model(rules, one, DOMAIN).holds(goal) is truth for one in found)
+    found = completions(models.program, outside, DOMAIN, accepted, most=512)
+    return all(models.of(one).holds(goal) is truth for one in found)
