@@ -62,8 +62,8 @@ def command(
     `.constraint`, `@[null = none]` says that a cell that is NULL refers to nothing, as in SQL.
 
     A key is broken where the source has two rows for it, alike ones too. Its certificate proves
-    that two rows have it and differ in a column; of rows that are alike there is none. Where no
-    key is declared, a column that nearly is one is named with the edit that has it checked.
+    that two rows have it, and in which column they differ where somebody sees a difference. Where
+    no key is declared, a column that nearly is one is named with the edit that has it checked.
 
     Examples:
       constat check-data --most 3

@@ -4,7 +4,7 @@ In: a session. Out: for each `.constraint` and each `@[key]` of a source what br
 "nothing breaks it" is said only where every row that could was read and known. A row that breaks a
 constraint is a goal: its certificate is checked like any other. Rows that contradict a key are
 shown as they are: of two rows for one key none is certain (semantics 6). What certifies that is a
-goal too: two rows have this key and differ in a column, among the rows of the source alone.
+goal too: among the rows of the source alone two have this key, and differ in a column or are two.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from constat.evaluation import CONTESTED, Verdict
 from constat.frozen import frozen
 from constat.logic import (
     Atom,
+    Column,
     Comparison,
     Constant,
+    Kind,
     NullCell,
     NullPolicy,
     Positive,
@@ -33,7 +35,6 @@ from constat.logic import (
     Rule,
     Variable,
     display_value,
-    has_null_cells,
     null_words,
 )
 from constat.proof.sentences import ASKED
@@ -43,13 +44,13 @@ from constat.tiers.database import ALIKE
 from constat.tiers.shadowing import NOBODY_COUNTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from constat.analysis import AnalysedProgram
     from constat.catalog import Connection
     from constat.evaluation import Observer
-    from constat.logic import Column, Literal, Row, Value
+    from constat.logic import Literal, Row, Value
     from constat.session.answers import Answers, OpenReason
     from constat.session.result import Result
     from constat.session.session import Session
@@ -381,9 +382,12 @@ def _nearly_key(one: Predicate, connection: Connection) -> NearlyKey | None:
 
 # Of rows that share a key none is certain, so the predicate itself proves nothing of them. The rows
 # as the source gives them are a predicate without a key, `p.rows`, which no text can name: that two
-# of them have the same key and differ in a column is a goal like any other, and says no more.
+# of them have the same key and differ in a column is a goal like any other, and says no more. Where
+# nobody sees a difference, `p.numbered` has the number of each row and its key, and two numbers
+# have it. Numbers follow the key, so of rows with one key it does not matter which has which.
 
 _ROWS: Final = ".rows"
+_NUMBERED: Final = ".numbered"
 
 
 def with_rows(program: AnalysedProgram, names: Iterable[str]) -> AnalysedProgram:
@@ -394,15 +398,47 @@ def with_rows(program: AnalysedProgram, names: Iterable[str]) -> AnalysedProgram
         told = {k: v for k, v in one.attributes.items() if k == "null"}
         rows = replace(one, name=f"{name}{_ROWS}", attributes={**told, "distinct": "true"})
         predicates[rows.name] = rows
+        numbered = _numbered(one)
+        if numbered is not None:
+            predicates[numbered.name] = numbered
     found = analyse(replace(program.program, predicates=predicates), [])
     return program if found is None else found
+
+
+def _numbered(one: Predicate) -> Predicate | None:
+    """Declare the numbers of the rows of a query, with their keys; `None` without a query.
+
+    A row whose key holds a null shares it with no other row, and is left out.
+    """
+    source = one.source
+    query = source.parameters.get("query") if source else None
+    if source is None or query is None:
+        return None
+    given = ", ".join(f"c{place}" for place in range(one.arity))
+    key = ", ".join(f"c{place}" for place in one.key)
+    # A line break ends a comment that may close the query.
+    text = (
+        f"WITH given({given}) AS (\n{query}\n)\n"
+        f"SELECT row_number() OVER (ORDER BY {key}), {key} FROM given"
+    )
+    names = {one.columns[place].name for place in one.key}
+    number = Column(_unused("row", names), Kind.NUMBER.value, Kind.NUMBER)
+    columns = (replace(one.columns[n], attributes={"null": "skip"}) for n in one.key)
+    return replace(
+        one,
+        name=f"{one.name}{_NUMBERED}",
+        columns=(number, *columns),
+        attributes={},
+        source=replace(source, parameters={**source.parameters, "query": text}),
+    )
 
 
 def over_rows_in(session: Session, document: Mapping[str, Any]) -> Session:
     """Give the session with the rows of the predicates with keys that a certificate speaks of."""
     declared = session.program.program.predicates
     names = (str(one["name"]) for one in document["declarations"])
-    bases = [name.removesuffix(_ROWS) for name in names if name.endswith(_ROWS)]
+    parted = (name.partition(".") for name in names)
+    bases = dict.fromkeys(name for name, *end in parted if "".join(end) in {_ROWS, _NUMBERED})
     found = [name for name in bases if name in declared and declared[name].key]
     if not found:
         return session
@@ -428,12 +464,14 @@ def _proof_of(
     cells = [(one.columns[n].name, display_value(rows[0][n], one.kinds[n])) for n in one.key]
     text = f"two rows of {one.name} have {' and '.join(map(' '.join, cells))}"
     place = _difference(rows)
-    if place is None:
-        if any(map(has_null_cells, rows)):
-            return text, "what they differ in is not known"
-        return text, "they are alike in every column, and a certificate has each row once"
-    text += f" and differ in {one.columns[place].name}"
-    other = session.over(JoinedProgram(_with_goal(program, one, place, text)))
+    if place is not None:
+        text += f" and differ in {one.columns[place].name}"
+        rule = _differing(one, place)
+    elif f"{one.name}{_NUMBERED}" in program.program.predicates:
+        rule = _twice(one)
+    else:
+        return text, "nobody sees a difference between them, and its source has no query"
+    other = session.over(JoinedProgram(_with_goal(program, one, rule, text)))
     goal = Atom(ASKED, tuple(Constant(rows[0][n], one.kinds[n]) for n in one.key))
     try:
         with other.at_present() as present:
@@ -455,15 +493,10 @@ def _difference(rows: Sequence[Row]) -> int | None:
     return None
 
 
-def _with_goal(program: AnalysedProgram, one: Predicate, place: int, says: str) -> AnalysedProgram:
-    """Add the relation of the keys whose rows differ in a column."""
+def _differing(one: Predicate, place: int) -> Rule:
+    """Give the rule of the keys whose rows differ in a column."""
     names, unread = {one.columns[n].name for n in one.key}, count(1)
-    values = []
-    for word in ("one", "other"):
-        name = f"{word}_{one.columns[place].name}"
-        while name in names:
-            name += "_"
-        values.append(Variable(name))
+    values = [Variable(_unused(f"{n}_{one.columns[place].name}", names)) for n in ("one", "other")]
     body: list[Literal] = []
     for value in values:
         terms = (
@@ -475,9 +508,32 @@ def _with_goal(program: AnalysedProgram, one: Predicate, place: int, says: str) 
             for n, column in enumerate(one.columns)
         )
         body.append(Positive(Atom(f"{one.name}{_ROWS}", tuple(terms))))
+    return Rule(f"{ASKED}.1", _key_of(one), (*body, Comparison("!=", values[0], values[1])))
+
+
+def _twice(one: Predicate) -> Rule:
+    """Give the rule of the keys that rows with two numbers have."""
+    head = _key_of(one)
+    numbers = [
+        Variable(_unused(n, {column.name for column in one.columns})) for n in ("one", "other")
+    ]
+    rows = (Positive(Atom(f"{one.name}{_NUMBERED}", (n, *head.terms))) for n in numbers)
+    return Rule(f"{ASKED}.1", head, (*rows, Comparison("<", numbers[0], numbers[1])))
+
+
+def _key_of(one: Predicate) -> Atom:
+    return Atom(ASKED, tuple(Variable(one.columns[n].name) for n in one.key))
+
+
+def _unused(name: str, names: Container[str]) -> str:
+    while name in names:
+        name += "_"
+    return name
+
+
+def _with_goal(program: AnalysedProgram, one: Predicate, rule: Rule, says: str) -> AnalysedProgram:
+    """Add a rule of keys, and the sentence of such a key."""
     columns = tuple(replace(one.columns[n], attributes={}) for n in one.key)
-    head = Atom(ASKED, tuple(Variable(column.name) for column in columns))
-    rule = Rule(f"{ASKED}.1", head, (*body, Comparison("!=", values[0], values[1])))
     base = program.program
     predicates = {**base.predicates, ASKED: Predicate(ASKED, columns, attributes={"says": says})}
     found: list[Diagnostic] = []

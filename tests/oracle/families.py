@@ -197,6 +197,17 @@ def sample(name: str) -> list[Database]:
     return list(databases())[list(PROGRAMS).index(name) * 41 % _EACH :: _EACH]
 
 
+def told_apart(name: str) -> list[Database]:
+    """Give all databases, but one alone of those that differ in what no rule of a program reads."""
+    read = read_by(name)
+    return [one for one in databases() if all(item[0] in read for item in one.items)]
+
+
+def read_by(name: str) -> set[str]:
+    """Name the relations from outside that a program reads."""
+    return {relation for relation in ("e", "f") if re.search(rf"\b{relation}\(", PROGRAMS[name])}
+
+
 def databases() -> Iterator[Database]:
     """Yield all databases of at most three rows, one of which may be in doubt."""
     for policy in POLICIES:

@@ -9,7 +9,7 @@ import pytest
 from tests.language.worlds_of_text import program
 from tests.oracle.completions import Domain, Models, completions, contradictions
 from tests.oracle.definition import Reading
-from tests.oracle.families import PROGRAMS, Database, databases, sample, text_of
+from tests.oracle.families import PROGRAMS, Database, databases, sample, text_of, told_apart
 from tests.oracle.translation import outside_of, program_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_what_is_certain_is_so_in_all_completions_and_what_is_so_in_one_is_possi
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_so_it_is_for_every_small_database(name: str) -> None:
-    judge(name, databases())
+    judge(name, told_apart(name))
 
 
 def test_the_judge_notices_what_is_wrong() -> None:
