@@ -6,10 +6,15 @@ and wherever it lies, because it is loaded as a package from its own path.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import sys
 from pathlib import Path
+from typing import Final
+
+_COLLECTION: Final = (50_000, 20, 20)
+"""When the garbage collector looks: by default it goes through a large certificate many times."""
 
 
 def _package() -> str:
@@ -30,4 +35,5 @@ def _package() -> str:
 
 
 if __name__ == "__main__":
+    gc.set_threshold(*_COLLECTION)
     sys.exit(importlib.import_module(f"{_package()}.command").main())

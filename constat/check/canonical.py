@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -58,6 +58,7 @@ def inside(name: str, value: Element, step: Callable[[Element], Result]) -> Resu
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 MAX_BYTES = 256 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_INTEGER = 2**31 - 1
@@ -75,7 +76,7 @@ class Document:
 
 def canonical(value: Json) -> str:
     """Return the canonical form, without the newline that ends a file."""
-    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def sha256(text: str) -> str:

@@ -12,7 +12,7 @@ from .evidence import Evidence, EvidenceReader, read_assumption, read_source
 from .program import read_program
 from .records import LabelContent, RowReader, check_sorted, read_values
 from .redaction import Redaction, read_redaction
-from .rules import free_positions, growing, unread_positions
+from .rules import free_positions, unread_positions
 from .summaries import Summary, read_summary
 from .values import Hole, Label, OpenRow, Row, Structures
 
@@ -302,6 +302,16 @@ def _read_nested(value: Json) -> Certificate:
     return read_certificate(document_of(value))
 
 
+def _bound_positions(rule: Rule) -> list[bool]:
+    """Tell of each outer variable of a rule whether a node binds it.
+
+    Nodes give a lower bound of a threshold's result and no value.
+    """
+    totals = {literal.result.position for _, literal in rule.growing}
+    free = free_positions(rule) | unread_positions(rule) | totals
+    return [place not in free for place in range(rule.outer)]
+
+
 class _Reader:
     """Reads what speaks of declared predicates and listed rules."""
 
@@ -309,8 +319,7 @@ class _Reader:
         self.program = program
         self.rules = rules
         self.rows = rows
-        self.free = [free_positions(rule) for rule in program.rules]
-        self.unread = [unread_positions(rule) for rule in program.rules]
+        self.bound = [_bound_positions(rule) for rule in program.rules]
 
     def goal(self, value: Json) -> Goal:
         predicate, pattern = shapes.array(value, 2)
@@ -388,18 +397,17 @@ class _Reader:
     def bind(self, position: int, value: Json) -> tuple[Cell | None, ...]:
         rule = self.program.rules[position]
         cells = shapes.array(value, len(rule.variables))
-        # Nodes give a lower bound of a threshold's result and no value.
-        totals = {literal.result.position for literal in growing(rule).values()}
-        free = self.free[position] | self.unread[position] | totals
-        if any((cells[at] is None) != (at in free) for at in range(rule.outer)):
+        own, local = cells[: rule.outer], cells[rule.outer :]
+        if [cell is not None for cell in own] != self.bound[position]:
             raise Rejected("schema", "exactly the free variables are unbound", "bind")
+        carried = self.rows.carried
         outer = [
-            None if cell is None else self.rows.carried(kind, cell)
-            for (_, kind), cell in zip(rule.variables, cells[: rule.outer], strict=False)
+            None if cell is None else carried(kind, cell)
+            for (_, kind), cell in zip(rule.variables, own, strict=False)
         ]
-        if any(cell is not None for cell in cells[rule.outer :]):
+        if any(cell is not None for cell in local):
             raise Rejected("schema", "a local variable has no value", "bind")
-        return (*outer, *[None] * (len(cells) - rule.outer))
+        return (*outer, *[None] * len(local))
 
     def premises(
         self, position: int, value: Json
@@ -407,7 +415,7 @@ class _Reader:
         rule = self.program.rules[position]
         cells = shapes.array(value, len(rule.body))
         listed: dict[int, tuple[Assignment, ...]] = {}
-        for place, literal in growing(rule).items():
+        for place, literal in rule.growing:
             read = partial(self.assignments, rule, literal)
             listed[place] = inside(f"premises[{place}]", cells[place], read)
         single = [

@@ -17,7 +17,7 @@ from .canonical import Rejected
 from .certificate import FactNode, RuleNode
 from .closure import Growth, assigned, exceeds
 from .levels import Lookups
-from .rules import Aggregate, Binding, Comparison, Negative, Positive, growing
+from .rules import Aggregate, Binding, Comparison, Negative, Positive
 from .values import MILLION, Hole, surely
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Nodes:
         ):
             raise Rejected("head", "the head under this binding is another fact", "fact")
         least = MILLION
-        decided = {one.threshold.place for one in growing(rule).values() if one.threshold}
+        decided = {one.threshold.place for _, one in rule.growing if one.threshold}
         for at, literal in enumerate(rule.body):
             try:
                 if at in decided:
@@ -107,6 +107,8 @@ class Nodes:
         self, position: int, node: RuleNode, at: int, literal: Literal, binding: Binding
     ) -> int:
         """Check a literal; what an absence or an aggregate looks up is noted for its level."""
+        if isinstance(literal, Positive):
+            return self._premise(position, node.premises[at], literal.atom, binding)
         if isinstance(literal, Negative | Aggregate):
             self.rows.lookups = Lookups()
             self.levels.literals.append((position, at, self.rows.lookups))

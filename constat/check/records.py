@@ -514,6 +514,8 @@ class RowReader:
 
     def carried(self, kind: str, value: Json) -> Cell:
         """Return what a variable can have: a value or a label."""
+        if type(value) is str and value in self.good[kind]:
+            return value
         found = self.cell(kind, value)
         if type(found) is Null:
             raise Rejected("schema", "no variable has such a cell")
@@ -544,8 +546,14 @@ class RowReader:
 
     def cells(self, kinds: tuple[str, ...], value: Json) -> Row:
         """Return a row that may have null cells."""
-        cells = values.array(value, len(kinds))
-        return tuple([self.cell(kind, cell) for kind, cell in zip(kinds, cells, strict=True)])
+        cells, good = values.array(value, len(kinds)), self.good
+        return tuple(
+            [
+                # As `value` does, which decides at once about a text that came before.
+                cell if type(cell) is str and cell in good[kind] else self.cell(kind, cell)
+                for kind, cell in zip(kinds, cells, strict=True)
+            ]
+        )
 
     def fact_row(self, declaration: Declaration, value: Json) -> Row:
         """Return a row of a source, whose null cells are those that its declaration allows."""

@@ -10,7 +10,7 @@ Example: ``["+", ["p", [["v", "x"]]]]`` becomes ``Positive(Atom("p", (Variable(0
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from .values import Hole, Known, Value
@@ -136,10 +136,11 @@ class Declaration:
     given: tuple[int, ...] = ()
     texts: tuple[tuple[str, str], ...] = ()
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kind of each column."""
-        return tuple(kind for _, kind in self.columns)
+    kinds: tuple[str, ...] = field(init=False)
+    """The kind of each column."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", tuple(kind for _, kind in self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,13 @@ class Rule:
     texts: tuple[tuple[str, str], ...]
     assumption: int | None
     people: tuple[tuple[str, str], ...] = ()
+    growing: tuple[tuple[int, Aggregate], ...] = field(init=False)
+    """The aggregates that depend on the rule's head, with their places."""
+
+    def __post_init__(self) -> None:
+        found = enumerate(self.body)
+        grows = ((p, one) for p, one in found if isinstance(one, Aggregate) and one.threshold)
+        object.__setattr__(self, "growing", tuple(grows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,15 +239,6 @@ def _occurrences(term: Term) -> list[int]:
             return [position for inner in args for position in _occurrences(inner)]
         case Constant():
             return []
-
-
-def growing(rule: Rule) -> dict[int, Aggregate]:
-    """Return the aggregates of a rule that depend on its head, by their places."""
-    return {
-        place: literal
-        for place, literal in enumerate(rule.body)
-        if isinstance(literal, Aggregate) and literal.threshold is not None
-    }
 
 
 def occurrences(rule: Rule, position: int) -> int:

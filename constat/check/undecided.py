@@ -20,7 +20,7 @@ from .closure import Bound, Closure, Growth, assigned, covers, exceeds, unified
 from .levels import Levels
 from .program import components, dependencies
 from .rows import Entry, Joins, Rows, is_assignment, unify
-from .rules import Aggregate, Comparison, Negative, Positive, growing
+from .rules import Aggregate, Comparison, Negative, Positive
 from .values import MILLION, Hole, OpenRow, Row, surely
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class _Deciding:
         self, number: int, rule: Rule, order: tuple[int, ...], start: Binding
     ) -> list[Binding]:
         """Return the bindings under which a body is true."""
-        decided = {one.threshold.place for one in growing(rule).values() if one.threshold}
+        decided = {one.threshold.place for _, one in rule.growing if one.threshold}
         found = [start]
         for at in order:
             literal = rule.body[at]

@@ -8,19 +8,29 @@ import time
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.engine import told_apart
+from constat.evaluation import Verdict
 from constat.frozen import frozen
-from constat.logic import Atom, Constant, Variable, has_null_cells, is_of_type
+from constat.logic import (
+    Atom,
+    Constant,
+    NullCell,
+    Variable,
+    has_null_cells,
+    is_of_type,
+    row_order,
+)
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
 from constat.proof.projection import reading_least
 from constat.recount import Recount, State
-from constat.session.answers import DIFFERENT, Answers, Settled
+from constat.session.answers import DIFFERENT, Answers, OpenReason, Settled
 from constat.session.asked_goals import read_query
 from constat.session.options import BulkOptions
-from constat.session.querying import answer_columns, compile_query, row_goals
+from constat.session.querying import answer_columns, compile_query, narrowed, row_goals
 from constat.session.rows import StoredRows
 from constat.session.spelling import shown_goal
 from constat.store.answers import AnswerStore, AnswerStoreError
@@ -32,7 +42,7 @@ from constat.tiers.cache import concerns, scopes
 from constat.tiers.declarations import reads_by_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
@@ -275,12 +285,15 @@ class MaterializedResults:
                 raise ConstatError(
                     [_differing(answers.query, answers.recount)], exit_code=DIFFERENT
                 )
-            if answers.settled is not Settled.FOR_CERTAIN or _holds_unknown(answers.sure):
+            if answers.settled is not Settled.FOR_CERTAIN:
                 return answers, None
             columns = tuple((one.name, one.kind) for one in answers.columns)
             version = self._version(compiled)
             told = "" if answers.recount is None else _said(answers.recount)
-            about = KeptResult(_name(compiled), columns, 0, created, version, states, told)
+            about = KeptResult(
+                *(_name(compiled), columns, 0, created, version, states, told),
+                labels=_holds_unknown(answers.sure),
+            )
             return answers, self._store.keep(about, answers.sure)
 
         answers, result = self._around.evaluated(observe, kept)
@@ -343,8 +356,15 @@ class MaterializedResults:
         result, whole = serving[stale.index("")]
         bound, places = _bound(compiled, whole=whole)
         found = _of_types(self._store.rows(result, bound), compiled, whole=whole)
-        rows = [tuple([row[n] for n in places]) for row in found]
-        return _answers(compiled, result, sorted(rows))
+        if not whole:
+            return _answers(compiled, result, dict.fromkeys(found, True))
+        rows: dict[Row, bool] = {}
+        for row in found:
+            matched = narrowed(compiled.goal, row)
+            if matched is not None:
+                shown = cast("Row", tuple([matched[0][n] for n in places]))
+                rows[shown] = matched[1] or rows.get(shown, False)
+        return _answers(compiled, result, rows)
 
     def _serving(self, compiled: Compiled) -> tuple[tuple[KeptResult, bool], ...]:
         """Give the result of this very query, then the whole relation of its atom."""
@@ -403,7 +423,8 @@ def _of_types(rows: Iterable[Row], compiled: Compiled, *, whole: bool) -> Iterat
         yield from rows
         return
     for row in rows:
-        if not all(map(is_of_type, row, columns)):
+        values = zip(row, columns, strict=True)
+        if not all(isinstance(cell, NullCell) or is_of_type(cell, one) for cell, one in values):
             raise ConstatError([_not_ours()])
         yield row
 
@@ -466,13 +487,20 @@ def _bound(compiled: Compiled, *, whole: bool) -> tuple[dict[int, Value], tuple[
     return bound, compiled.places
 
 
-def _answers(compiled: Compiled, result: KeptResult, rows: list[Row]) -> Answers:
+def _answers(compiled: Compiled, result: KeptResult, found: Mapping[Row, bool]) -> Answers:
+    """Give kept rows, each with whether it is an answer for certain: a label may be a constant."""
+    rows = sorted(found, key=row_order if result.labels else None)
+    weak = {row: Verdict.UNRESOLVED for row, certain in found.items() if not certain}
+    reason = "a row has an unknown value where the query has a constant"
+    goal = compiled.query.text
     return Answers(
         query=compiled.query.text,
         columns=answer_columns(compiled),
-        settled=Settled.FOR_CERTAIN,
+        settled=Settled.OPEN if weak else Settled.FOR_CERTAIN,
         assumptions=(),
-        reasons=(),
+        reasons=(OpenReason(compiled.goal.predicate, reason, "", len(weak), goal, null=True),)
+        if weak
+        else (),
         open_shapes=0,
         excluded=0,
         calls=(),
@@ -480,10 +508,11 @@ def _answers(compiled: Compiled, result: KeptResult, rows: list[Row]) -> Answers
         stopped="",
         weighed=False,
         sure=rows,
-        weak={},
+        weak=weak,
         notes={},
         show=row_goals(compiled),
         in_bulk=True,
+        fewest=len(told_apart(dict.fromkeys(rows, 1))) if result.labels else None,
         recount=Recount(State.PASSED) if result.check == PASSED else _unchecked(result),
         kept=True,
     )
@@ -513,13 +542,6 @@ def _holds_unknown(rows: Sequence[Row]) -> bool:
 
 
 def _not_settled(answers: Answers) -> Diagnostic:
-    if answers.settled is Settled.FOR_CERTAIN:
-        return Diagnostic(
-            "C0671",
-            "a row of the answers has a value that nobody knows, so nothing is kept",
-            note="what is kept is found by its values; two unknown ones may be the same, or not",
-            help="leave the column out of the query, or ask by `constat query`, which says so",
-        )
     edit = next((one.edit for one in answers.reasons if one.edit), "")
     reason = answers.reasons[0].reason if answers.reasons else "it rests on assumptions"
     return Diagnostic(

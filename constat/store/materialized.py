@@ -20,21 +20,26 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.interruption import committing
 from constat.frozen import frozen
-from constat.logic import Kind, Row, Value, format_value, parse_value
+from constat.logic import Kind, MadeBy, NullCell, NullPolicy, Value, format_value, parse_value
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from constat.logic import Row
 
 FOLDER: Final = "materialized"
 PASSED: Final = "passed"
 _APPLICATION: Final = 0x434E534D  # "CNSM"
 _VERSION: Final = 1
+_WITH_LABELS: Final = 2
+"""The version of a file in which cells are labels: a program that knows none refuses it."""
 _BATCH: Final = 20_000
 _NATIVE: Final = frozenset({Kind.NUMBER, Kind.FLOAT})
 
@@ -45,7 +50,7 @@ class KeptResult:
 
     `version` names the rules and the configuration, `states` the state of each external predicate.
     `check` is `PASSED` where the rows were counted again from the rules and were the same, else why
-    they were not.
+    they were not. With `labels` some rows hold unknown values (semantics 26a).
     """
 
     query: str
@@ -55,6 +60,7 @@ class KeptResult:
     version: str
     states: tuple[tuple[str, str], ...]
     check: str = ""
+    labels: bool = False
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -125,13 +131,15 @@ class MaterializedStore:
         return self._about(path) if path.is_file() else None
 
     def rows(self, result: KeptResult, bound: Mapping[int, Value]) -> Iterator[Row]:
-        """Yield the rows with these values in these columns, by index.
+        """Yield the rows that have, or may have, these values in these columns; by index.
 
         Raises `ReplacedError` where the file holds another result by now than was found.
         """
         path = self._path(result.query)
         kinds = result.kinds
-        wanted = [f"c{place} = ?" for place in bound]
+        # A label may be any value. Whoever asks sees that a row has one.
+        perhaps = " OR typeof(c{0}) = 'blob'" if result.labels else ""
+        wanted = [f"(c{place} = ?{perhaps.format(place)})" for place in bound]
         where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
         listed = ", ".join(_names(kinds))
         keys = [_stored(value, kinds[place]) for place, value in bound.items()]
@@ -177,6 +185,7 @@ def _told(connection: sqlite3.Connection) -> KeptResult:
         *(str(told["query"]), columns, int(told["rows"])),
         *(str(told["created"]), str(told["version"]), states),
         check=str(told.get("check", "")),
+        labels=told.get("labels") is True,
     )
 
 
@@ -190,6 +199,7 @@ def _about(result: KeptResult) -> str:
         "version": result.version,
         "states": [list(one) for one in result.states],
         "check": result.check,
+        **({"labels": True} if result.labels else {}),
     }
     return json.dumps(about)
 
@@ -211,7 +221,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     except sqlite3.Error:
         connection.close()
         raise
-    if found != (_APPLICATION, _VERSION):
+    if found not in {(_APPLICATION, _VERSION), (_APPLICATION, _WITH_LABELS)}:
         connection.close()
         raise ValueError("it is not a result of this version of Constat")
     return connection
@@ -225,12 +235,13 @@ def _write(path: Path, result: KeptResult, rows: Iterable[Row]) -> int:
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
+        version = _WITH_LABELS if result.labels else _VERSION
+        connection.execute(f"PRAGMA user_version = {version}")
         typed = ", ".join(f"{n} {_type(k)} NOT NULL" for n, k in zip(names, kinds, strict=False))
         connection.execute(f"CREATE TABLE rows ({typed or 'c0 INTEGER NOT NULL'})")
         connection.execute("CREATE TABLE meta (about TEXT NOT NULL)")
         connection.execute("BEGIN")
-        count = _insert(connection, rows, kinds, names)
+        count = _insert(connection, rows, result, names)
         for name in names[: len(kinds)]:
             connection.execute(f"CREATE INDEX by_{name} ON rows ({name})")
         connection.execute("INSERT INTO meta VALUES (?)", (_about(replace(result, rows=count)),))
@@ -241,9 +252,10 @@ def _write(path: Path, result: KeptResult, rows: Iterable[Row]) -> int:
 def _insert(
     connection: sqlite3.Connection,
     rows: Iterable[Row],
-    kinds: Sequence[Kind],
+    result: KeptResult,
     names: Sequence[str],
 ) -> int:
+    kinds = result.kinds
     statement = f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})"  # noqa: S608  marks only
     others = [place for place, kind in enumerate(kinds) if kind not in _NATIVE]
     remaining, count = iter(rows), 0
@@ -251,7 +263,7 @@ def _insert(
         count += len(batch)
         if not kinds:
             connection.executemany(statement, [(0,)] * len(batch))
-        elif others:
+        elif others or result.labels:
             connection.executemany(
                 statement,
                 (
@@ -278,24 +290,61 @@ def _type(kind: Kind) -> str:
             return "TEXT"
 
 
-def _stored(value: Value, kind: Kind) -> int | float | str:
-    """Give a value as SQLite keeps it exactly; equal values are stored alike."""
+def _stored(value: Value | NullCell, kind: Kind) -> int | float | str | bytes:
+    """Give a value as SQLite keeps it exactly; equal values are stored alike, and labels."""
+    if isinstance(value, NullCell):
+        return _label(value)
     if kind is Kind.NUMBER:
         return int(value)
     return float(value) if kind is Kind.FLOAT else format_value(value, kind)
 
 
-def _read(row: Sequence[int | float | str], kinds: Sequence[Kind]) -> Row:
-    found: list[Value] = []
+def _label(cell: NullCell) -> bytes:
+    """Write a label; no value of any kind is stored as bytes."""
+    made = None if cell.made is None else [cell.made.function, _texts(cell.made.arguments)]
+    known = [cell.policy.value, cell.predicate, cell.column, _texts(cell.known), cell.ordinal, made]
+    return json.dumps(known).encode()
+
+
+def _read_label(written: bytes) -> NullCell:
+    policy, predicate, column, known, ordinal, made = json.loads(written)
+    function = None if made is None else MadeBy(str(made[0]), _values(made[1]))
+    place = NullPolicy(policy), str(predicate), int(column)
+    return NullCell(*place, _values(known), int(ordinal), function)
+
+
+def _texts(values: Iterable[Value | None]) -> list[list[str] | None]:
+    """Write the cells that a label is known by, each with its type; no cell is lost or rounded."""
+    return [
+        None
+        if one is None
+        else [type(one).__name__, one.hex() if isinstance(one, float) else str(one)]
+        for one in values
+    ]
+
+
+def _values(texts: Sequence[Sequence[str] | None]) -> tuple[Value | None, ...]:
+    return tuple([None if one is None else _OF_TYPE[one[0]](one[1]) for one in texts])
+
+
+_OF_TYPE: Final[Mapping[str, Callable[[str], Value]]] = MappingProxyType(
+    {"int": int, "float": float.fromhex, "str": str, "Decimal": Decimal}
+)
+
+
+def _read(row: Sequence[int | float | str | bytes], kinds: Sequence[Kind]) -> Row:
+    found: list[Value | NullCell] = []
     for cell, kind in zip(row, kinds, strict=False):
-        if kind in {Kind.UNSIGNED, Kind.DECIMAL}:
+        if isinstance(cell, bytes):
+            found.append(_read_label(cell))
+        elif kind in {Kind.UNSIGNED, Kind.DECIMAL}:
             value = parse_value(str(cell), kind)
             found.append(Decimal(value) if kind is Kind.DECIMAL else value)
         elif kind is Kind.STRUCTURE:
             found.append(parse_value(str(cell), kind))
         else:
             found.append(cell)
-    return tuple(found)
+    return cast("Row", tuple(found))
 
 
 def _flush(path: Path) -> None:

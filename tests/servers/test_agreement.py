@@ -11,11 +11,22 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from constat import Session
 from constat.catalog import server_reading
+from constat.check import check_certificate
 from constat.evaluation import Demand, Range
 from constat.logic import OPEN, NullCell
+from constat.session.data_checks import check_data, prove_broken_keys
 from tests.servers import keeper
 from tests.servers.building import served
+from tests.session.test_contested_keys import (
+    CONTESTED,
+    ENGINES,
+    PLAIN,
+    listed,
+    proved,
+    write,
+)
 from tests.tiers.building import declare, reasons
 
 if TYPE_CHECKING:
@@ -215,6 +226,35 @@ def test_columns_by_copy_hold_what_their_cells_do(
         }
         assert len(whole) == readable.rows
     found.tiers.close()
+
+
+@pytest.mark.parametrize("how", CONTESTED)
+def test_rows_that_share_a_key_leave_that_key_open_and_no_other(
+    tmp_path: Path, source: ServedDatabase, how: str
+) -> None:
+    bills = (*PLAIN, CONTESTED[how])
+    source.run(
+        "CREATE TABLE customer (c INTEGER, name VARCHAR(9))",
+        "CREATE TABLE bill (i INTEGER, c INTEGER, total INTEGER, note VARCHAR(9))",
+        *(f"INSERT INTO customer VALUES ({n}, 'n{n}')" for n in range(1, 6)),
+        *(f"INSERT INTO bill VALUES ({', '.join(map(_written, one))})" for one in bills),
+    )
+    folder = write(tmp_path / "with", bills, uri=source.uri)
+    said = proved(folder)
+    assert said["rich", 4] == said["busy", 4] == "UNRESOLVED"
+    for engine in ENGINES:
+        assert listed(folder, engine) == said, engine
+    # A database in a file says the same.
+    assert said == proved(write(tmp_path / "beside", bills))
+    with Session(folder) as session:
+        (check,) = check_data(session, ["bill"], 5)
+        ((_, proof),) = prove_broken_keys(session, check)
+    assert not isinstance(proof, str)
+    assert check_certificate(proof.certificate).verdict == "PROVED"
+
+
+def _written(cell: object) -> str:
+    return "NULL" if cell is None else repr(cell)
 
 
 COMPARED: Final = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}

@@ -62,10 +62,11 @@ CONTESTED: Final[dict[str, Bill]] = {
 }
 
 
-def write(folder: Path, bills: tuple[Bill, ...], kind: str = "sqlite") -> Path:
+def write(folder: Path, bills: tuple[Bill, ...], kind: str = "sqlite", uri: str = "") -> Path:
+    """Write a project and its data; at an address these lie already."""
     folder.mkdir(exist_ok=True)
     people = [(n, f"n{n}") for n in range(1, 6)]
-    shop: dict[str, object] = {"uri": "sqlite:///shop.sqlite"}
+    shop: dict[str, object] = {"uri": uri or "sqlite:///shop.sqlite"}
     if kind == "csv":
         shop = {"files": {name: f"data/{name}.csv" for name in ("customer", "bill")}}
         (folder / "data").mkdir(exist_ok=True)
@@ -77,7 +78,7 @@ def write(folder: Path, bills: tuple[Bill, ...], kind: str = "sqlite") -> Path:
                 writer = csv.writer(file)
                 writer.writerow(head.split(","))
                 writer.writerows(rows)
-    else:
+    elif not uri:
         (folder / "shop.sqlite").unlink(missing_ok=True)
         with closing(sqlite3.connect(folder / "shop.sqlite")) as base:
             base.execute("CREATE TABLE customer(c INTEGER, name TEXT)")
