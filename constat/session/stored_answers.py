@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Limits, Observer
-    from constat.logic import Predicate, Row, Value
+    from constat.logic import OpenRow, Predicate, Row, Value
     from constat.project import Project
     from constat.session.bench import Evaluated
     from constat.session.checking import Checking, Checks
@@ -360,7 +360,7 @@ class MaterializedResults:
             return _answers(compiled, result, dict.fromkeys(found, True))
         rows: dict[Row, bool] = {}
         for row in found:
-            matched = narrowed(compiled.goal, row)
+            matched = _matched(compiled.goal, row)
             if matched is not None:
                 shown = cast("Row", tuple([matched[0][n] for n in places]))
                 rows[shown] = matched[1] or rows.get(shown, False)
@@ -485,6 +485,22 @@ def _bound(compiled: Compiled, *, whole: bool) -> tuple[dict[int, Value], tuple[
     terms = compiled.goal.terms
     bound = {n: term.value for n, term in enumerate(terms) if isinstance(term, Constant)}
     return bound, compiled.places
+
+
+def _matched(goal: Atom, row: Row) -> tuple[OpenRow, bool] | None:
+    """Give what a query asks about of a row, and whether it matches for certain; `None`: it cannot.
+
+    Where a constant meets a label, that label is the constant in all of the row.
+    """
+    matched = narrowed(goal, row)
+    if matched is None or matched[1]:
+        return matched
+    values: dict[object, Value] = {}
+    for term, cell in zip(goal.terms, row, strict=True):
+        met = isinstance(term, Constant) and isinstance(cell, NullCell)
+        if met and values.setdefault(cell, term.value) != term.value:
+            return None
+    return tuple([values.get(cell, cell) for cell in matched[0]]), False
 
 
 def _answers(compiled: Compiled, result: KeptResult, found: Mapping[Row, bool]) -> Answers:

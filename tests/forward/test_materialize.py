@@ -238,17 +238,15 @@ def test_unknown_values_are_kept_and_found_as_they_were(tmp_path: Path) -> None:
     )
     queries = (
         *("told(?i, ?n, ?v)", "told(2, ?n, ?v)", "told(?i, x, ?v)", "told(?i, ?n, 3)"),
-        *("told(?i, ?n, _)", "told(_, ?n, _)", "told(?i, x, 9)", "told(7, ?n, ?v)"),
-        *("pair(?n, ?m)", "pair(a, ?m)", "pair(?n, a)", "pair(_, ?m)", "pair(b, b)"),
+        *("told(?i, x, 9)", "told(7, ?n, ?v)", "told(4, x, 9)"),
+        *("pair(?n, ?m)", "pair(a, ?m)", "pair(?n, a)", "pair(b, b)", "pair(c, c)"),
     )
     with Session(tmp_path) as session:
         assert session.materialized.keep("told").result.labels
         session.materialized.keep("pair")
         for query in queries:
             kept, wanted = session.materialized.query(query), session.query(query)
-            assert {row: kept.verdict(row) for row in kept.sure} == {
-                row: wanted.verdict(row) for row in wanted.sure
-            }, query
+            assert dict(kept.weak) == dict(wanted.weak), query
             assert (list(kept.sure), kept.settled) == (list(wanted.sure), wanted.settled), query
             assert kept.fewest == wanted.fewest, query
             assert bool(kept.reasons) == bool(wanted.reasons), query
