@@ -497,8 +497,9 @@ def _matched(goal: Atom, row: Row) -> tuple[OpenRow, bool] | None:
         return matched
     values: dict[object, Value] = {}
     for term, cell in zip(goal.terms, row, strict=True):
-        met = isinstance(term, Constant) and isinstance(cell, NullCell)
-        if met and values.setdefault(cell, term.value) != term.value:
+        if not isinstance(term, Constant) or not isinstance(cell, NullCell):
+            continue
+        if values.setdefault(cell, term.value) != term.value:
             return None
     return tuple([values.get(cell, cell) for cell in matched[0]]), False
 

@@ -24,10 +24,10 @@ from constat.logic import (
 from constat.plan.forward import Strategy
 from tests.forward.running import forward
 from tests.language.worlds_of_text import program
-from tests.oracle.completions import Model, completions
+from tests.oracle.completions import Model, Models, completions
 from tests.oracle.definition import Known, Program, Reading
 from tests.oracle.families import DECLARATIONS, PROGRAMS, Database, declared, sample
-from tests.oracle.test_engine import agreed, goals
+from tests.oracle.test_engine import DOMAIN, agreed, goals
 from tests.oracle.test_random import VALUES, with_nulls
 from tests.oracle.translation import goal_of, outside_of, program_of, row_of
 from tests.property.strategies import HALF, Case, cases
@@ -74,6 +74,7 @@ def compare(name: str, chosen: list[Database]) -> None:
     for number, database in enumerate(chosen):
         read = analysed(PROGRAMS[name], database.policy)
         rules, outside = program_of(read), outside_of(database.world())
+        models = Models(rules, DOMAIN)
         words = outside.words() | {word for rule in rules.rules for word in rule.words}
         readings = Reading(rules, outside), Reading(rules, outside, words)
         strategy = STRATEGIES[number % len(STRATEGIES)]
@@ -88,7 +89,7 @@ def compare(name: str, chosen: list[Database]) -> None:
             ):
                 place = (name, database, goal, want, got, found)
                 assert got in {None, want} or (
-                    want is None and agreed(rules, outside, accepted, body, got)
+                    want is None and agreed(models, outside, accepted, body, got)
                 ), place
                 if database.policy is NONE and found.closed:
                     assert got == want, place
