@@ -59,8 +59,7 @@ def init_command(  # noqa: PLR0913  its options
       constat init examples/deliveries/tracking.yaml --api --directory tracking
       constat init sqlite:///examples/vip/data/shop.sqlite --directory shop2 --format json
 
-    Exit codes: 0 begun, 2 bad usage, a project or file that is there already, or a database that
-    cannot be read.
+    Exit codes: 0 begun, 2 bad usage, a project or file is there already, or no database is read.
     """
     if example is not None:
         if path or tables or name or api or graphql:
