@@ -481,8 +481,7 @@ class Session(
                     *asked, created=created, confidence=confidence, observe=self._tell
                 )
                 return found
-            if engine == "auto":
-                # Small queries start without what only large ones need.
+            if engine == "auto":  # small queries start without what only large ones need
                 from constat.session.querying import try_small  # noqa: PLC0415  loaded when it is used
 
                 outcome = try_small(*asked, self._tell)

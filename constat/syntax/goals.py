@@ -321,6 +321,7 @@ class GoalScanner(StructureScanner):
         before, behind = self.text[: self.position], self.text[self.position :]
         begun = max(before.rfind(","), before.rfind("(")) + 1
         value = (before[begun:] + re.split(r"[,()]", behind, maxsplit=1)[0]).strip()
+        value = _NAMED.sub("", value, count=1)
         shown = quoted(value) if not {*value} & {*"?\"'=$["} else '"J. Doe"'
         edit = f"a text with a blank is quoted: `{shown}`; between two values write a comma"
         self.fail(goals.malformed(self.here(), reason, edit))

@@ -94,6 +94,9 @@ def test_a_text_with_a_blank_is_shown_in_its_quotes(tmp_path: Path) -> None:
     with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
         session.prove("sale(3, van Dyck, ?a, ?d)")
     assert '`"van Dyck"`' in caught.value.diagnostics[0].help
+    with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
+        session.prove("sale(who = van Dyck)")
+    assert '`"van Dyck"`' in caught.value.diagnostics[0].help
     with Session(project(tmp_path)) as session:
         assert session.prove('sale(3, "van Dyck", ?a, ?d)').verdict.name == "DISPROVED"
 
