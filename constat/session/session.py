@@ -486,13 +486,8 @@ class Session(
 
                 outcome = try_small(*asked, self._tell)
                 if outcome is not None:
-                    told: Answers = outcome_answers(
-                        least,
-                        outcome,
-                        created=created,
-                        confidence=False,
-                        clock=limits.proving(),
-                    )
+                    how: Any = {"confidence": False, "clock": limits.proving()}
+                    told: Answers = outcome_answers(least, outcome, created=created, **how)
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
