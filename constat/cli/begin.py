@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from constat.session.starting import Started, StartedApi
 
 
+_NO_DATABASE: Final = "name a DATABASE: an address, a file or a folder; without one: --example vip"
+
+
 @click.command(name="init", cls=PlainCommand)
 @click.argument("path", metavar="[DATABASE]", default="")
 @click.option("--directory", metavar="DIR", default=".", help="The project's folder; made if new.")
@@ -67,8 +70,7 @@ def init_command(  # noqa: PLR0913  its options
         _begin_example(example, directory, form)
         return
     if not path:
-        message = "name a DATABASE: an address, a file or a folder; without one: --example vip"
-        raise click.UsageError(message)
+        raise click.UsageError(_NO_DATABASE)
     chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
     there, here = Path(directory), Path.cwd()
     if api or graphql:
