@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.catalog.schema.samples import sample
-from constat.diagnostics import ConstatError
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.model import Tool
 from constat.model.prompts import Json
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SearchResult,
         TableSchema,
     )
+    from constat.documents import Document, Documents, Passage
     from constat.store.catalog import KeptTable
 
 RULE: Final = (
@@ -253,6 +254,29 @@ def search_lines(found: SearchResult) -> str:
     return "\n".join(lines)
 
 
+def document_lines(found: Sequence[tuple[str, Document]]) -> str:
+    """Tell which documents there are; what they say, titles included, is told by other tools."""
+    lines = []
+    for source, one in found:
+        parsed = one.parsed
+        holds = "" if parsed is None else f", {len(parsed.text):,} characters"
+        failure = f"; cannot be read: {quoted(one.failure)}" if one.failure else ""
+        lines.append(f"{quoted(one.name)} ({named(source)}, {one.kind}{holds}){failure}")
+    return "\n".join(lines) or "no documents"
+
+
+def passage_lines(found: Sequence[Passage]) -> str:
+    """Tell paragraphs that hold some words, and where they stand."""
+    return (
+        "\n".join(
+            f"{quoted(one.document)} line {one.line}, section {quoted(one.section)}:"
+            f" {quoted(one.text, 400)}"
+            for one in found
+        )
+        or "nothing fits"
+    )
+
+
 def _database(one: DatabaseSummary) -> str:
     tables = f"{one.tables} table" + ("" if one.tables == 1 else "s")
     text = f"{named(one.name)} ({one.kind}): {tables}"
@@ -328,6 +352,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 Answer = Callable[[Json], str]
+_Described = tuple[str, str, tuple[Parameter, ...]]
 OfferedTool = tuple[Tool, Answer]
 """A tool as a model sees it, and what answers its calls."""
 
@@ -338,15 +363,21 @@ _MOST_HITS: Final = 20
 
 
 class DiscoveryTools:
-    """What can be looked up; `readers` tells which predicates read a table, by its path."""
+    """What can be looked up; `readers` tells which predicates read a table, by its path.
+
+    Tools about APIs and documents are there where the project has some. What a document says is
+    told where `read_by_model` allows it (semantics 43).
+    """
 
     def __init__(
         self,
         catalog: SchemaManager,
         facts: FactAccess | None = None,
         readers: Callable[[str], Sequence[str]] = lambda _: (),
+        documents: Documents | None = None,
     ) -> None:
         self.catalog = catalog
+        self.documents = documents
         self.facts = facts
         self.readers = readers
         self._references = References()
@@ -379,6 +410,63 @@ class DiscoveryTools:
         shown = sample(self.catalog.project, found, columns, most=most)
         return self._told(sample_lines(shown))
 
+    def list_apis(self) -> str:
+        """List the APIs of the project."""
+        apis = self.catalog.project.apis
+        found = [one for one in self.catalog.databases() if one.name in apis]
+        return self._told(database_lines(found))
+
+    def list_api_operations(self, api: str) -> str:
+        """List the operations of an API."""
+        return self._told(table_lines(self.catalog.tables(api)))
+
+    def get_operation_details(self, operation: str) -> str:
+        """Describe an operation: its parameters and the fields of its answer."""
+        return self.get_table_schema(operation)
+
+    def search_operations(self, query: str, most: int = _MOST_HITS) -> str:
+        """Find operations of APIs by words."""
+        found = self.catalog.search(query, ("operation",), max(1, min(most, 100)))
+        return self._told(search_lines(found))
+
+    find_api_operations = search_operations
+    get_api_operation = get_operation_details
+
+    def list_documents(self, source: str = "") -> str:
+        """List the documents of a name of `documents:`, or all."""
+        return self._told(document_lines(self._documents().list(source)))
+
+    def get_document(self, document: str) -> str:
+        """Give the text of a document."""
+        one = self._readable(document)
+        if one.parsed is None:
+            return f"error: it cannot be read: {one.failure}"
+        return self._told(_lines_of(one.parsed.text))
+
+    def get_document_section(self, document: str, section: str) -> str:
+        """Give the text of the sections of a document that have a title."""
+        one = self._readable(document)
+        return self._told(_lines_of(self._documents().section(one.name, section)))
+
+    def search_documents(self, query: str, most: int = _MOST_HITS) -> str:
+        """Find paragraphs of documents by words."""
+        found = self._documents().search(query, max(1, min(most, 100)), by_model=True)
+        return self._told(passage_lines(found))
+
+    def _documents(self) -> Documents:
+        if self.documents is None:
+            raise ValueError("there is no access to documents")
+        return self.documents
+
+    def _readable(self, name: str) -> Document:
+        """Give a document that a model may read; raises `ConstatError`."""
+        one = self._documents().open(name)
+        if not self._documents().readable(one.name):
+            message = "what this document says is not told to a model"
+            hint = "a person can write `read_by_model: true` below its name in `documents:`"
+            raise ConstatError([Diagnostic("C0583", message, help=hint)])
+        return one
+
     def resolve_fact(self, goal: str) -> str:
         """Decide a goal with the project's rules and sources."""
         return self._told(self._facts().resolve(goal))
@@ -408,7 +496,10 @@ class DiscoveryTools:
 
     def tools(self) -> tuple[OfferedTool, ...]:
         """Give everything as tools for a model; those about facts only where there is access."""
-        offered = _SCHEMA_TOOLS if self.facts is None else (*_SCHEMA_TOOLS, *_FACT_TOOLS)
+        offered: list[_Described] = [*_SCHEMA_TOOLS]
+        offered += [] if self.facts is None else _FACT_TOOLS
+        offered += _API_TOOLS if self.catalog.project.apis else []
+        offered += [] if self.documents is None else _DOCUMENT_TOOLS
         return tuple(self._offered(*one) for one in (*offered, *_REFERENCE_TOOLS))
 
     def needed(self) -> tuple[OfferedTool, ...]:
@@ -445,6 +536,11 @@ class DiscoveryTools:
 
     def _told(self, lines: str) -> str:
         return fenced(self._references.bounded(lines))
+
+
+def _lines_of(text: str) -> str:
+    """Give the lines of a document, each quoted: nothing in them ends a fence or hides."""
+    return "\n".join(quoted(line, 2_000) for line in text.splitlines() if line.strip())
 
 
 def discovery_tools(
@@ -495,6 +591,35 @@ _SCHEMA_TOOLS: Final = (
             Parameter("column", _TEXT, required=False),
             Parameter("most", _NUMBER, required=False),
         ),
+    ),
+)
+_API_TOOLS: Final = (
+    ("list_apis", "List the APIs.", ()),
+    ("list_api_operations", "List the operations of an API.", (Parameter("api", _TEXT),)),
+    (
+        "get_operation_details",
+        "Describe an operation of an API: parameters, and fields of its answer.",
+        (Parameter("operation", _TEXT, "api.operation"),),
+    ),
+    (
+        "search_operations",
+        "Find operations of APIs by words.",
+        (Parameter("query", _TEXT), Parameter("most", _NUMBER, required=False)),
+    ),
+)
+_DOCUMENT: Final = Parameter("document", _TEXT, "The path of a document.")
+_DOCUMENT_TOOLS: Final = (
+    ("list_documents", "List the documents.", (Parameter("source", _TEXT, required=False),)),
+    ("get_document", "Read a document.", (_DOCUMENT,)),
+    (
+        "get_document_section",
+        "Read the sections of a document that have a title.",
+        (_DOCUMENT, Parameter("section", _TEXT)),
+    ),
+    (
+        "search_documents",
+        "Find paragraphs of documents by words.",
+        (Parameter("query", _TEXT), Parameter("most", _NUMBER, required=False)),
     ),
 )
 _FACT_TOOLS: Final = (

@@ -62,6 +62,15 @@ _KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 
 
+_STORES: Final = frozenset(
+    (
+        *("mongodb", "dynamodb", "elasticsearch", "opensearch", "cassandra", "redis"),
+        *("cosmosdb", "firestore"),
+    )
+)
+"""Kinds that are known by name, so that whoever configures one is told what can be done."""
+
+
 def open_connection(database: Database, folder: Path, seconds: float) -> Connection:
     """Open a database; waiting for a lock or an answer to the first word takes `seconds` at most.
 
@@ -76,6 +85,13 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
 
         return frames.connect(database, seconds)
     uri = database.uri()
+    if database.kind in _STORES:
+        raise _mistake(
+            database,
+            f"database `{database.name}` is a store of documents ({database.kind}), which this"
+            " version does not read; goals that do not ask it are not concerned",
+            "export what rules need: `files: {orders: data/orders.jsonl}`; or write a tier",
+        )
     if database.kind not in {"sql", "sqlite", "duckdb"}:
         raise _mistake(
             database,

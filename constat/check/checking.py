@@ -9,6 +9,7 @@ from .aggregates import Aggregates, absence_confidence
 from .canonical import Rejected, document_of, each, read
 from .certificate import Certificate, read_certificate
 from .closure import Closure
+from .documents import compare_documents
 from .levels import Levels, Lookups, weakest_level
 from .nodes import Nodes, check_all_used
 from .program import check_program
@@ -21,6 +22,7 @@ from .values import is_vague, perhaps, surely
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from pathlib import Path
 
     from .canonical import Json
     from .certificate import Goal
@@ -135,11 +137,16 @@ UNDECIDED_SHARE: Final = 10
 
 
 def check_certificate(
-    data: bytes, *, pin: str | None = None, trusted: Collection[str] = ()
+    data: bytes,
+    *,
+    pin: str | None = None,
+    trusted: Collection[str] = (),
+    documents: Path | None = None,
 ) -> Report:
     """Check a certificate; ``pin`` is the ``sha256:...`` of the rules that it must have.
 
-    Where there is a pin, the rules of nested certificates are these or among the ``trusted``.
+    Where there is a pin, the rules of nested certificates are these or among the ``trusted``. With
+    a folder of ``documents`` what is quoted of them must stand there.
     """
     try:
         document = read(data)
@@ -151,7 +158,11 @@ def check_certificate(
         levels, _ = _check(certificate, allowed_steps(certificate))
         if certificate.header.verdict == "UNRESOLVED":
             check_undecided(certificate, allowed_steps(certificate) // UNDECIDED_SHARE)
-        return accepted(certificate, document, levels)
+        if documents is None:
+            return accepted(certificate, document, levels)
+        compared = compare_documents(certificate, documents)
+        report = accepted(certificate, document, levels)
+        return replace(report, notes=(f"documents: {compared}", *report.notes))
     except Rejected as reason:
         return rejected(reason)
     except (RecursionError, MemoryError):

@@ -39,6 +39,12 @@ def main(arguments: list[str] | None = None) -> int:
         default=[],
         help="with --pin: the hash of rules that nested certificates may have",
     )
+    parser.add_argument(
+        "--documents",
+        metavar="FOLDER",
+        type=Path,
+        help="the folder whose documents are quoted: hashes and words are compared",
+    )
     chosen = parser.parse_args(arguments)
     try:
         if (Path(chosen.file) / INDEX).is_file():
@@ -49,7 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
         reason = error.strerror if isinstance(error, OSError) else "this is no file name"
         sys.stderr.write(f"check: cannot read the file: {reason}\n")
         return USAGE_ERROR
-    report = check_certificate(data, pin=chosen.pin, trusted=chosen.trust)
+    report = check_certificate(
+        data, pin=chosen.pin, trusted=chosen.trust, documents=chosen.documents
+    )
     text = report.to_json() + "\n" if chosen.json else report.to_text()
     encoding = sys.stdout.encoding or "ascii"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -21,16 +21,17 @@ from .records import (
     Proved,
     RowReader,
     Source,
-    check_quote,
     check_sorted,
     read_attestation,
     read_fillings,
+    read_span,
 )
 from .values import Hole, Row, is_hidden, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from .records import Quoted
     from .rules import Declaration
 
 # An opened key has in the tree under the root the rows that are shown of it and no other; each row
@@ -314,8 +315,7 @@ def read_source(value: Json, assumptions: int, *, second: bool) -> Source:
     shapes.text_or_null(parts["snapshot"])
     origin = shapes.one_of(parts["origin"], _ORIGINS | {_DOCUMENT} if second else _ORIGINS)
     author = shapes.text_or_null(parts["author"])
-    if second:
-        inside("span", parts["span"], lambda v: _read_span(v, origin))
+    span = inside("span", parts["span"], lambda v: _read_span(v, origin)) if second else None
     rows = shapes.sha(parts["hash"])
     return Source(
         shapes.text(parts["tier"]),
@@ -335,6 +335,7 @@ def read_source(value: Json, assumptions: int, *, second: bool) -> Source:
         parts["commitment"],
         inside("proof", parts["proof"], lambda v: _read_proved(v, origin, assumptions)),
         second and inside("authority", parts["authority"], lambda v: _read_authority(v, origin)),
+        span,
     )
 
 
@@ -350,12 +351,11 @@ def _read_authority(value: Json, origin: str) -> bool:
     return True
 
 
-def _read_span(value: Json, origin: str) -> None:
-    """Check where in a document a row stands."""
+def _read_span(value: Json, origin: str) -> Quoted | None:
+    """Read where in a document a row stands."""
     if (value is None) != (origin != _DOCUMENT):
         raise Rejected("source", "exactly what a document says has a place in it")
-    if value is not None:
-        check_quote(value)
+    return None if value is None else read_span(value)
 
 
 def _read_proved(value: Json, origin: str, assumptions: int) -> Proved | None:

@@ -247,6 +247,19 @@ class Attestation:
     quoted: str | None
     reviewer: str | None
     hash: str
+    answered: str | None
+    """The hash of what the agent gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Words of a document: bytes ``start`` to ``end`` of its text."""
+
+    document: str
+    hash: str | None
+    start: int
+    end: int
+    text: str
 
 
 def read_attestation(
@@ -272,7 +285,8 @@ def read_attestation(
         raise Rejected("attestation", "the response is not the hash of the rows")
     if reviewed == who.name:
         raise Rejected("attestation", "nobody reviews what they said themselves", "reviewer")
-    return Attestation(who, quoted, reviewed, sha256(canonical(value)))
+    document = None if quoted is None else quoted.document
+    return Attestation(who, document, reviewed, sha256(canonical(value)), answered)
 
 
 def _read_agent(value: Json) -> Agent:
@@ -281,19 +295,20 @@ def _read_agent(value: Json) -> Agent:
     return Agent(values.one_of(kind, _AGENTS), _named(name), found or mark)
 
 
-def _read_quote(value: Json) -> str:
+def _read_quote(value: Json) -> Quoted:
     document, found, start, end, text = values.members(
         value, ("document", "hash", "start", "end", "text")
     )
-    values.sha_or_null(found)
-    if values.index(start) + len(_named(text).encode()) != values.index(end):
+    mark, first, last = values.sha_or_null(found), values.index(start), values.index(end)
+    words = _named(text)
+    if first + len(words.encode()) != last:
         raise Rejected("attestation", "the text is not as long as its place")
-    return _named(document)
+    return Quoted(_named(document), mark, first, last, words)
 
 
-def check_quote(value: Json) -> None:
-    """Check the place of a row in a document, which is written as a quotation is."""
-    _read_quote(value)
+def read_span(value: Json) -> Quoted:
+    """Read the place of a row in a document, which is written as a quotation is."""
+    return _read_quote(value)
 
 
 def _read_reviewer(value: Json) -> str:
@@ -354,6 +369,8 @@ class Source:
     proof: Proved | None
     authority: bool = False
     """Whether it is an API whose answer is said to be all there is."""
+    span: Quoted | None = None
+    """Where in its document it stands."""
 
     @property
     def vouched(self) -> bool:

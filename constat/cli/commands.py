@@ -78,6 +78,7 @@ _COMMANDS: Final = (
     ("rules", "Check rule files.", "rules.command"),
     ("check-data", "Check the data against constraints and keys.", "check_data.command"),
     ("catalog", "Look at what the sources hold; draft declarations.", "catalog.command"),
+    ("documents", "Look at the documents of a project, and search them.", "documents.command"),
     ("export", "Write a certificate in a standard format.", "export.command"),
     ("help", "Explain exit codes, goals, JSON, files.", "help.help_command"),
     ("schema", "Print the JSON Schema of a command's results.", "help.schema_command"),
@@ -85,7 +86,7 @@ _COMMANDS: Final = (
 )
 
 _SECTIONS: Final = (
-    ("Begin", ("init", "doctor", "catalog")),
+    ("Begin", ("init", "doctor", "catalog", "documents")),
     ("Ask", ("prove", "query", "ask", "repl", "why-not", "what-if", "missing", "run")),
     ("Explore", ("solve", "resume", "history", "plan")),
     ("Check what was answered", ("verify", "diff", "replay", "stale", "export")),

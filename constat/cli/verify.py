@@ -71,6 +71,12 @@ class _Digest(click.ParamType[str]):
 )
 @click.option("--source", is_flag=True, help="Read the leaves again from the project's sources.")
 @click.option(
+    "--documents",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder whose documents are quoted: hashes and words are compared.",
+)
+@click.option(
     "--allow-other-rules",
     is_flag=True,
     help="With --source: the verdict counts, though the project's rules are others now.",
@@ -140,6 +146,7 @@ def command(
     rests on a draft, with the draft of the quarantine that the certificate names), and
     --snapshot with --openings answers it offline, from roots that the source's owner signed;
     --require-opened takes nothing else as it stands, --require-newest no snapshot of earlier.
+    --documents compares what is quoted of documents with the files, byte by byte.
     Who stands for the certificate is a third: --key and --role name whose signatures must be there.
     Keys count for the roles given here or under `keys:` in constat.yaml.
 
@@ -151,6 +158,7 @@ def command(
     Examples:
       constat verify c001.json
       constat verify c001.json --source
+      constat verify c001.json --documents .
       constat verify c001.json --format json
       constat verify vips
       constat verify c001.json --key key.pub.pem --role approver
@@ -161,13 +169,26 @@ def command(
     --source finds a leaf that is not as shown or other rules than the project's, or a signature
     or an opening does not hold or is missing; 2 bad usage.
     """
+    how = (pin, project, form)
+    questions |= {"source": source, "trusted": trusted}
     if questions.pop("bulk") or (file != "-" and Path(file).is_dir()):
-        others = {"source": source, "trusted": trusted}
-        return _verify_folder(file, {**questions, **others}, (pin, project, form))
+        return _verify_folder(file, questions, how)
+    return _verify_file(file, questions, how)
+
+
+def _verify_file(
+    file: str, questions: dict[str, Any], how: tuple[str | None, str | None, str]
+) -> int:
+    """Check a certificate; `how` is the pin, the project whose keys count, and the form."""
+    pin, project, form = how
+    source, trusted, documents = map(questions.pop, ("source", "trusted", "documents"))
     _require_sense(questions, source=source)
     certificate = _certificate(file)
-    if not source and not any(questions.values()):
-        return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
+    more_asked = source or any(questions.values())
+    if documents is not None or not more_asked:
+        report = check_certificate(certificate, pin=pin, trusted=trusted, documents=documents)
+        if not (report.accepted and more_asked):
+            return _check(file, report, form)
     # The checker alone starts faster than the engine and the ciphers, which only these need.
     from constat.cli import verify_project as more  # noqa: PLC0415  loaded when it is used
 
@@ -215,6 +236,7 @@ def _verify_folder(
     """Check a folder; `how` is the pin, the project whose keys count, and the form."""
     if any(value for name, value in questions.items() if name not in _OF_FOLDERS):
         raise click.UsageError("of a folder there are `--pin`, `--format`, and whose signatures")
+    del questions["documents"]
     if not Path(folder).is_dir():
         shown = f"`{printable(folder)}`"
         there = f"{shown} is a file" if Path(folder).exists() else f"there is no folder {shown}"

@@ -30,6 +30,7 @@ from constat.evaluation.events import (
 from constat.evaluation.external import (
     CONFLICT,
     CONTESTED,
+    SERVICE,
     Agent,
     Answer,
     Assumption,
@@ -89,6 +90,7 @@ __all__ = [
     "CONFLICT",
     "CONTESTED",
     "POSSIBLE",
+    "SERVICE",
     "UNTIMED",
     "Agent",
     "Answer",

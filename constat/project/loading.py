@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.project.apis import ApiSetting
+    from constat.project.documents import DocumentsSetting
 
 # Bounds have an upper end, whatever is written.
 
@@ -567,6 +568,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "libraries": "folders of rules outside the project",
         "databases": "what rules call a source: an address, or a folder of files",
         "apis": "servers whose operations are predicates, described by OpenAPI or GraphQL",
+        "documents": "files that people read: texts, pages, letters; rules ask what they say",
         "facts": "values: a scalar closes its predicate, a list of rows does not",
         "closed": "who declares that no fact of a predicate is missing",
         "conflicts": "which of different values for one key counts: `source`, `user` or"
@@ -678,6 +680,7 @@ class _Loading:
                 for key, value in self.sections.entries(top.get("databases", empty), "`databases`")
             },
             apis=self._apis(top),
+            documents=self._documents(top),
             rules=self._rules(top.get("rules"), roots),
             rule_roots=roots,
             facts=read_facts(top.get("facts", empty), self.environment, self.sections),
@@ -707,11 +710,28 @@ class _Loading:
             return {}
         from constat.project.apis import read_apis  # noqa: PLC0415  loaded when it is used
 
-        taken = dict.fromkeys((*BUILT_IN_TIERS, "api", "certificates"), "tier of Constat")
-        for name, what in (("tiers", "tier"), ("databases", "database")):
-            named = top.get(name, Table((), top["apis"].span))
-            taken |= {key.text: what for key, _ in self.sections.entries(named, f"`{name}`")}
-        return read_apis(top["apis"], self.environment, taken, self.sections)
+        return read_apis(
+            top["apis"], self.environment, self._taken(top, "tiers", "databases"), self.sections
+        )
+
+    def _documents(self, top: Mapping[str, Node]) -> Mapping[str, DocumentsSetting]:
+        if "documents" not in top:
+            return {}
+        from constat.project.documents import read_documents  # noqa: PLC0415  loaded when it is used
+
+        taken = self._taken(top, "tiers", "databases", "apis")
+        return read_documents(top["documents"], taken, self.sections)
+
+    def _taken(self, top: Mapping[str, Node], *kinds: str) -> Mapping[str, str]:
+        """Give the names of sources of these kinds, and what each is."""
+        taken = dict.fromkeys(
+            (*BUILT_IN_TIERS, "api", "document", "certificates"), "tier of Constat"
+        )
+        for kind in kinds:
+            what = "API" if kind == "apis" else kind.removesuffix("s")
+            named = self.sections.entries(top[kind], f"`{kind}`") if kind in top else ()
+            taken |= {key.text: what for key, _ in named}
+        return taken
 
     def _word(self, node: Node | None, key: str, words: Sequence[str]) -> str:
         """Read one of some words, of which the first counts where there is none."""

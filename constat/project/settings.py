@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from constat.project.apis import ApiSetting
+    from constat.project.documents import DocumentsSetting
     from constat.project.reading import Expanded, Sections
 
 # Without a word of the project no predicate is planned by a model, and every bound is finite.
@@ -602,6 +603,7 @@ class Project:
     name: str
     databases: Mapping[str, Database] = field(default_factory=dict)
     apis: Mapping[str, ApiSetting] = field(default_factory=dict)
+    documents: Mapping[str, DocumentsSetting] = field(default_factory=dict)
     rules: tuple[Path, ...] = ()
     rule_roots: tuple[Path, ...] = ()
     facts: Mapping[str, FactTable] = field(default_factory=dict)

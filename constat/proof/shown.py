@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import UNTIMED, Assumption
+from constat.evaluation import UNTIMED, Assumption, Origin
 from constat.frozen import frozen
 from constat.logic import OPEN, NullPolicy, null_cells
 from constat.proof.encoding import (
@@ -28,11 +28,14 @@ from constat.proof.outside import Grounds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from constat.evaluation import Attestation, Clock, Evidence, FilledRow, Word
+    from constat.evaluation import Attestation, Clock, Evidence, FilledRow, Quote, Word
     from constat.logic import OpenRow, Row
     from constat.proof.encoding import Json, TextRow
     from constat.proof.outside import Covered
     from constat.proof.proofs import Proof
+
+_MOST_QUOTED: Final = 400
+"""Characters of a quotation that people are shown; certificates hold all of them."""
 
 # What a certificate may not hold is cleaned the same way wherever the attestation is written, so
 # its hash is always the same.
@@ -52,18 +55,30 @@ def attestation_json(one: Attestation | None) -> Json:
         },
         "prompt": one.prompt,
         "response": one.response,
-        "quote": None
-        if quote is None
-        else {
-            "document": clean(quote.document),
-            "hash": quote.hash,
-            "start": quote.start,
-            "end": quote.end,
-            "text": clean(quote.text),
-        },
+        "quote": _quote_json(quote),
         "reviewer": None if review is None else {"name": clean(review.name), "at": review.at},
         "note": _clean(one.note),
     }
+
+
+def _quote_json(quote: Quote | None) -> Json:
+    """Encode a quotation: the words of a document, and where they stand."""
+    if quote is None:
+        return None
+    return {
+        "document": clean(quote.document),
+        "hash": quote.hash,
+        "start": quote.start,
+        "end": quote.end,
+        "text": clean(quote.text),
+    }
+
+
+def _span_json(evidence: Evidence) -> Json:
+    """Encode where in its document a row stands; nothing where it is no document's word."""
+    if evidence.origin is not Origin.DOCUMENT or evidence.attestation is None:
+        return None
+    return _quote_json(evidence.attestation.quote)
 
 
 def attestation_hash(one: Attestation) -> str:
@@ -81,7 +96,10 @@ def attested_lines(one: Attestation) -> list[str]:
     lines += [f"prompt: {one.prompt}"] if one.prompt else []
     lines += [f"response: {one.response}"] if one.response else []
     if quote is not None:
-        lines.append(f"quoting {quote.document}, bytes {quote.start} to {quote.end}: {quote.text}")
+        where = f"{quote.document}, bytes {quote.start} to {quote.end}"
+        rest = len(quote.text) - _MOST_QUOTED
+        more = f"… and {rest:,} more characters" if rest > 0 else ""
+        lines.append(f"quoting {where}: {quote.text[:_MOST_QUOTED]}{more}")
     if review is not None:
         lines.append(f"reviewed by: {review.name} at {review.at}")
     return [*lines, *([f"remark: {one.note}"] if one.note else [])]
@@ -426,7 +444,7 @@ class Outsides:
                 "operation": clean(evidence.exhaustive.operation),
                 "pages": evidence.exhaustive.pages,
             },
-            "span": None,
+            "span": _span_json(evidence),
             "proof": None
             if evidence.proved is None
             else {

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.authoring.discovery import FactAccess
     from constat.catalog.schema.drafting import DraftedPredicate
+    from constat.documents import Documents
     from constat.library.listing import ListedPredicate, ListedRule
     from constat.logic import Atom, OpenRow, Predicate
     from constat.project import Project
@@ -47,7 +48,10 @@ def build_catalog(project: Project, program: Callable[[], AnalysedProgram]) -> S
 
 
 def build_discovery(
-    catalog: SchemaManager, program: Callable[[], AnalysedProgram], facts: FactAccess | None
+    catalog: SchemaManager,
+    program: Callable[[], AnalysedProgram],
+    facts: FactAccess | None,
+    documents: Documents | None = None,
 ) -> DiscoveryTools:
     """Build the tools; which predicates read a table is found out once."""
     known: dict[str, Sequence[str]] = {}
@@ -59,7 +63,7 @@ def build_discovery(
             known.update(readers_of(catalog.project, program))
         return known.get(path.casefold(), ())
 
-    return DiscoveryTools(catalog, facts, readers)
+    return DiscoveryTools(catalog, facts, readers, documents)
 
 
 def readers_of(
@@ -311,7 +315,9 @@ class ProjectFacts:
         goal = shown_goal(predicates[atom.predicate], atom)
         yield f"{decision.verdict.label}: {goal}, confidence {decision.confidence:f}"
         for one in decision.assumptions:
-            yield f"assuming: {one.text}"
+            # What a source says holds values, which may not be shown (semantics 43).
+            hidden = one.kind == "fact" and not self._shows
+            yield f"assuming: {one.text.partition('(')[0] if hidden else one.text}"
         said: set[object] = {term.value for term in atom.terms if isinstance(term, Constant)}
         for name, row in decision.missing[:_MOST_LINES]:
             text = print_row(predicates[name], self._masked(row, said))

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import stat
 import sys
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate
     from constat.project import Database, KeySetting, Project
     from constat.project.apis import ApiSetting
+    from constat.project.documents import DocumentsSetting
     from constat.project.settings import ModelSetting, ModelsSetting
 
 # A finding that is an error or a warning says what to do.
@@ -151,6 +153,7 @@ def _none(reasons: str, *, weak: bool) -> Finding:
 
 
 _MOST_NAMED: Final = 8
+_SECONDS_OF_DOCUMENTS: Final = 60.0
 _HELPS: Final = (
     ("C0521", "raise `seconds` of the database, or of `catalog:`"),
     ("C0541", "mend the path in `files:`, or put the file there"),
@@ -169,7 +172,10 @@ def database_findings(project: Project, analysed: AnalysedProgram | None) -> Ite
     for api in project.apis.values():
         asked = [one for one in predicates if one.source and one.source.name == api.name]
         yield from _api(project, api, asked)
-    if not project.databases and not project.apis:
+    for setting in project.documents.values():
+        asked = [one for one in predicates if one.source and one.source.name == setting.name]
+        yield from _documents(project, setting, asked)
+    if not (project.databases or project.apis or project.documents):
         hint = "`databases: {shop: 'sqlite:///data/shop.sqlite'}`"
         yield Finding("databases", NOTE, "the project has no databases", hint)
     if analysed is not None:
@@ -240,6 +246,28 @@ def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> 
     if not predicates:
         hint = f"`constat catalog draft` with an operation of `{setting.name}` drafts one"
         yield Finding(check, NOTE, "no predicate asks it", hint)
+
+
+def _documents(
+    project: Project, setting: DocumentsSetting, predicates: list[Predicate]
+) -> Iterator[Finding]:
+    """Read all documents of a name, and tell which cannot be."""
+    from constat.documents import Collection  # noqa: PLC0415  loaded when it is used
+
+    check = f"documents {setting.name}"
+    collection = Collection(setting, project.folder, project.state)
+    documents = collection.documents(time.monotonic() + _SECONDS_OF_DOCUMENTS)
+    failed = [one for one in documents if one.failure]
+    for one in failed[:_MOST_NAMED]:
+        yield Finding(check, WARNING, f"{one.name}: {one.failure}", "mend or leave it out", "C0581")
+    read = counted(len(documents) - len(failed), "document")
+    said = f"{read} can be read, {len(failed)} cannot; read by"
+    yield Finding(check, OK, f"{said} {counted(len(predicates), 'predicate')}")
+    if not documents:
+        yield Finding(check, WARNING, "there are no such files", "mend `files`", "C0581")
+    elif not predicates:
+        hint = f'`.input notice(source = "{setting.name}", pattern = "Notice: {{days}} days")`'
+        yield Finding(check, NOTE, "no predicate asks them", hint)
 
 
 def _query(check: str, predicate: Predicate, connection: Connection) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.evaluation import Demand, FillablePredicate, FilledRow, in_parts
+from constat.evaluation import Demand, FillablePredicate, FilledRow, Origin, in_parts
 from constat.frozen import frozen
 from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.decoding import NullText, read_members
@@ -450,7 +450,9 @@ def _compared(text: str, shown: list[Ground], found: list[Ground] | None) -> Lea
     if found is None:
         return Leaf(text, "gone", origin=origin)
     if not set(shown) <= {*found, *((_ANY, *rest) for _, *rest in found)}:
-        return Leaf(text, "changed", "it comes from elsewhere now", origin)
+        document = origin == Origin.DOCUMENT.value and {one[2] for one in found} & {shown[0][2]}
+        why = "its document has changed" if document else "it comes from elsewhere now"
+        return Leaf(text, "changed", why, origin)
     return Leaf(text, "same", origin=origin)
 
 

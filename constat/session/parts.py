@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from constat.authoring import DiscoveryTools
     from constat.catalog import SchemaManager
     from constat.diagnostics import Diagnostic
+    from constat.documents import Documents
     from constat.evaluation import Event, Externals, Observer
     from constat.logic import Atom
     from constat.model import Usage
@@ -90,6 +91,7 @@ class Catalogued(ABC):
 
     facts: StatedFacts
     _catalog: SchemaManager | None = None
+    _documents: Documents | None = None
 
     @property
     @abstractmethod
@@ -123,6 +125,15 @@ class Catalogued(ABC):
             self._catalog = found
         return self._catalog
 
+    @property
+    def documents(self) -> Documents:
+        """The documents of the project: listed, opened, searched by words."""
+        from constat.documents import Documents  # noqa: PLC0415  loaded when it is used
+
+        if self._documents is None:
+            self._documents = Documents(self.project)
+        return self._documents
+
     def discovery(
         self, *, facts: bool = False, extract: Callable[[str], str] | None = None
     ) -> DiscoveryTools:
@@ -138,7 +149,12 @@ class Catalogued(ABC):
 
             finding = extract or (lambda text: told_lines(self, text))
             access = ProjectFacts(self._bench(), self.facts, self.query, finding)
-        found: DiscoveryTools = build_discovery(self.catalog, lambda: self.program, access)
+        found: DiscoveryTools = build_discovery(
+            self.catalog,
+            lambda: self.program,
+            access,
+            self.documents if self.project.documents else None,
+        )
         return found
 
     def draft_tables(self, names: Sequence[str], columns: Sequence[str] = ()) -> DraftedTables:

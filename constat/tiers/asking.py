@@ -22,6 +22,7 @@ from constat.project import BUILT_IN_TIERS
 from constat.tiers.declarations import CERTIFICATES
 from constat.tiers.tier import (
     API,
+    DOCUMENT,
     SnapshotTier,
     TierAnswer,
     failed,
@@ -95,6 +96,9 @@ def unfit_evidence(evidence: Evidence) -> str:
         return f"origin {evidence.origin.value} is not a tier's to give"
     if evidence.exhaustive is not None and evidence.origin is not Origin.API:
         return "only an API is declared to give all there is"
+    said = evidence.attestation
+    if evidence.origin is Origin.DOCUMENT and (said is None or said.quote is None):
+        return "what a document says has a place in it: attest it with a quote"
     return unfit(evidence.attestation, evidence.origin, evidence.author)
 
 
@@ -123,7 +127,7 @@ def _maybe(value: object) -> str | None:
 
 _DEAR: Final = 1_000
 _FEW: Final = 20
-_OURS: Final = frozenset({*BUILT_IN_TIERS, API, CERTIFICATES})
+_OURS: Final = frozenset({*BUILT_IN_TIERS, API, CERTIFICATES, DOCUMENT})
 
 
 @frozen

@@ -34,6 +34,7 @@ from constat.tiers.declarations import (
 )
 from constat.tiers.tier import (
     API,
+    DOCUMENT,
     TierAnswer,
     TierSettings,
     content_hash,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from constat.store import FactStore
     from constat.tiers.api import ApiTier
     from constat.tiers.cache import AnswerCache
+    from constat.tiers.documents import DocumentTier
     from constat.tiers.model import ModelAccess, ModelTier
     from constat.tiers.tier import Tier
 
@@ -492,18 +494,24 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     proved = _certificate_tier(project, external, checker)
     told = _model_tier(project, external, models, said)
     asked = _api_tier(project, external, observe)
-    tiers = _ordered(project, configured, (database, told), (proved, asked))
-    shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, observe)
+    read = _document_tier(project, external, observe)
+    tiers = _ordered(project, configured, (database, told), (proved, asked, read))
+    shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, read, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
     kept = () if cache is None else (cache,)
-    dear: tuple[ModelTier | ApiTier, ...] = (*_some(told), *_some(asked))
+    dear: tuple[ModelTier | ApiTier | DocumentTier, ...] = (
+        *_some(told),
+        *_some(asked),
+        *_some(read),
+    )
+    stopped: tuple[ApiTier | DocumentTier, ...] = (*_some(asked), *_some(read))
     forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in dear]
     starting = (connections.start, *(one.start for one in dear))
     return Tiers(
         chains,
         connections.start if not dear else partial(_started, starting),
         partial(_each, (connections.release, *(one.release for one in (*kept, *dear)))),
-        partial(_each, (connections.cancel, *(one.cancel for one in _some(asked)))),
+        partial(_each, (connections.cancel, *(one.cancel for one in stopped))),
         partial(_each, (database.forget, *forgetting)),
         partial(_each, (connections.close, *(one.close for one in (*kept, *_some(asked))))),
         nullcontext if cache is None else cache.anew,
@@ -540,6 +548,7 @@ class _Shared:
     connections: Connections
     cache: AnswerCache | None
     proved: CertificateTier | None
+    read: DocumentTier | None
     observe: Observer
 
 
@@ -579,6 +588,18 @@ def _api_tier(project: Project, external: Sequence[Predicate], observe: Observer
     return found
 
 
+def _document_tier(
+    project: Project, external: Sequence[Predicate], observe: Observer
+) -> DocumentTier | None:
+    """Give the tier where a predicate names documents: the other projects start without it."""
+    if not any(one.source is not None and one.source.name in project.documents for one in external):
+        return None
+    from constat.tiers import documents as reading  # noqa: PLC0415  loaded when it is used
+
+    found: DocumentTier = reading.DocumentTier(project, observe)
+    return found
+
+
 _Some = TypeVar("_Some")
 
 
@@ -600,7 +621,7 @@ def _ordered(
     project: Project,
     configured: Mapping[str, Configured],
     asked: tuple[DatabaseTier, ModelTier | None],
-    besides: tuple[CertificateTier | None, ApiTier | None],
+    besides: tuple[CertificateTier | None, ApiTier | None, DocumentTier | None],
 ) -> tuple[tuple[str, Tier | None], ...]:
     """Give the chain: the built-in tiers, a project's own behind the one it names."""
     database, told = asked
@@ -608,7 +629,7 @@ def _ordered(
     if told is not None:
         built[MODEL] = told
     chain: list[tuple[str, Tier | None]] = [(name, built.get(name)) for name in BUILT_IN_TIERS]
-    for name, one in reversed(list(zip((CERTIFICATES, API), besides, strict=True))):
+    for name, one in reversed(list(zip((CERTIFICATES, API, DOCUMENT), besides, strict=True))):
         if one is not None:
             chain.insert(BUILT_IN_TIERS.index(DATABASE) + 1, (name, one))
     waiting = list(project.tiers.values())
@@ -634,6 +655,7 @@ def _chain(predicate: Predicate, shared: _Shared) -> Chain:
     secrets = tuple(one.address.text or "" for one in project.databases.values())
     secrets += tuple(text for one in project.apis.values() for text in one.secrets())
     authority = DATABASE if from_database else API if source in project.apis else source
+    authority = DOCUMENT if source in project.documents else authority
     kept = None if shared.cache is None else shared.cache.of(predicate)
     # The chain asks what is kept before the tiers, and speaks for it.
     tiers = shared.tiers if kept is None else shared.tiers[1:]
@@ -663,6 +685,8 @@ def _generation(predicate: Predicate, shared: _Shared) -> Callable[[], int]:
     source = predicate.source.name if predicate.source else ""
     if source in shared.project.databases:
         return lambda: shared.connections.generation(source)
+    if shared.read is not None and source in shared.project.documents:
+        return partial(shared.read.generation, source)
     if shared.proved is not None and uses_certificates(predicate):
         return partial(shared.proved.generation, predicate)
     return _unchanging

@@ -14,6 +14,7 @@ from constat.logic import NULL_POLICIES
 from constat.project import inside, suggestion
 from constat.tiers.cache_age import MAX_AGE, check_age
 from constat.tiers.config import CONFIG, config_key
+from constat.tiers.tier import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -166,7 +167,7 @@ def api_columns(predicate: Predicate) -> ApiColumns:
     required = [name.strip() for name in told.get("required", "").split(",")]
     parameters: dict[int, str] = {}
     paths: dict[int, str] = {}
-    for name, written in _pairs(told.get("columns", "")):
+    for name, written in pairs_of(told.get("columns", "")):
         found = _PARAMETER.match(written)
         if name in places and found is not None:
             parameters[places[name]] = found[1]
@@ -177,13 +178,8 @@ def api_columns(predicate: Predicate) -> ApiColumns:
         parameters,
         paths,
         told.get("rows"),
-        dict(_pairs(told.get("fixed", ""))),
+        dict(pairs_of(told.get("fixed", ""))),
     )
-
-
-def _pairs(text: str) -> list[tuple[str, str]]:
-    parts = [one.partition("=") for one in text.split(",") if one.strip()]
-    return [(name.strip(), written.strip()) for name, _, written in parts]
 
 
 def check_api(predicate: Predicate, project: Project, diagnostics: list[Diagnostic]) -> None:
@@ -197,6 +193,8 @@ def check_api(predicate: Predicate, project: Project, diagnostics: list[Diagnost
         diagnostics.append(Diagnostic("C0573", message, source.span, help=hint))
 
     if source.name not in project.apis:
+        if source.name in project.documents:
+            return
         for unused in [one for one in OF_APIS if one in told]:
             message = f"`.input {name}` has `{unused}`, and its source is no API"
             hint = suggestion(source.name, project.apis) or "name a source of `apis:`"
@@ -214,11 +212,11 @@ def _api_mistakes(predicate: Predicate) -> Iterator[tuple[str, str]]:
     if "query" in told:
         yield f"`{name}` has an API as its source, and a `query`", "write `operation=` instead"
     columns = [column.name for column in predicate.columns]
-    for column, written in _pairs(told.get("columns", "")):
+    for column, written in pairs_of(told.get("columns", "")):
         if column not in columns or not written:
             hint = suggestion(column, columns) or 'write `columns="city = address.city"`'
             yield f"`columns` of `{name}` names a column that it has not", hint
-    for key, written in _pairs(told.get("fixed", "")):
+    for key, written in pairs_of(told.get("fixed", "")):
         if not key or not written:
             yield f"`fixed` of `{name}` is no list", 'write `fixed="status=open, limit=100"`'
     found = api_columns(predicate)
@@ -229,6 +227,25 @@ def _api_mistakes(predicate: Predicate) -> Iterator[tuple[str, str]]:
     for place in found.paths.keys() & set(found.sent):
         message = f"column `{columns[place]}` of `{name}` is sent, and a field as well"
         yield message, f'write `columns="{columns[place]} = {{...}}"` with the parameter'
+
+
+OF_DOCUMENTS: Final = ("pattern", "section")
+
+
+def check_documents(predicate: Predicate, project: Project, diagnostics: list[Diagnostic]) -> None:
+    """Report what an `.input` says wrongly about documents."""
+    source = predicate.source
+    if source is None:
+        return
+    if source.name in project.documents:
+        from constat.tiers import documents  # noqa: PLC0415  loaded when it is used
+
+        diagnostics += documents.mistakes(predicate)
+        return
+    for unused in [one for one in OF_DOCUMENTS if one in source.parameters]:
+        message = f"`.input {predicate.name}` has `{unused}`, and its source is no documents"
+        hint = suggestion(source.name, project.documents) or "name a source of `documents:`"
+        diagnostics.append(Diagnostic("C0582", message, source.span, help=hint))
 
 
 # Nothing is opened or imported here.
@@ -243,6 +260,7 @@ _OURS: Final = (
     "record",
     "required",
     *OF_APIS,
+    *OF_DOCUMENTS,
     *PARAMETERS,
 )
 # What stock Souffle reads of an `.input`; it says nothing about a project's source.
@@ -288,6 +306,7 @@ def check_declarations(
         check_age(predicate, diagnostics)
         check_model(predicate, project, diagnostics)
         check_api(predicate, project, diagnostics)
+        check_documents(predicate, project, diagnostics)
         for attributes in (predicate.attributes, *(c.attributes for c in predicate.columns)):
             _check_policy(attributes.get("null", "error"), predicate, diagnostics)
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
@@ -309,7 +328,8 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
         return
     if uses_certificates(predicate):
         return
-    known = {CONFIG, *project.databases, *project.apis, *project.tiers, *_model(predicate, project)}
+    known = {CONFIG, *project.databases, *project.apis, *project.documents, *project.tiers}
+    known |= {*_model(predicate, project)}
     if source.name not in known:
         message = f"`{predicate.name}` has the source `{source.name}`, which the project has not"
         if not source.name:

@@ -271,6 +271,8 @@ _LONGEST: Final = 200
 
 API: Final = "api"
 """The name of the tier of APIs."""
+DOCUMENT: Final = "document"
+"""The name of the tier of documents."""
 
 SUPPOSED: Final = "supposed"
 """The tier of supposed rows, and how the text of every supposition begins."""
@@ -295,7 +297,9 @@ def told_by(who: str, predicate: Predicate, row: Row, confidence: Decimal) -> As
 
 
 def word_of(tier: str, evidence: Evidence) -> str:
-    """Name whose word rows are: an API by its name, everything else by its tier."""
+    """Name whose word rows are: an API or a document by its name, everything else by its tier."""
+    if tier == DOCUMENT:
+        return f"document {evidence.source}"
     return f"API {evidence.source}" if tier == API else f"tier {tier}"
 
 
@@ -311,6 +315,7 @@ def fallen_through(tiers: Iterable[str], predicate: Predicate) -> Assumption:
 def _spoken(tier: str) -> str:
     """Name a tier for people: those that each project has by what they are."""
     plain = {"database": "the database", "config": "the configuration", "model": "the model"}
+    plain[DOCUMENT] = "the documents"
     return plain.get(tier, f"tier {tier}")
 
 
@@ -344,6 +349,12 @@ def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | Non
     elif evidence is not None and evidence.origin is Origin.CONFIG:
         who = "the configuration"
     return f"{who} says {print_row(predicate, row)}"
+
+
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    """Read a parameter that lists pairs: `city = address.city, name = name`."""
+    parts = [one.partition("=") for one in text.split(",") if one.strip()]
+    return [(name.strip(), written.strip()) for name, _, written in parts]
 
 
 def scrubbed(text: str, secrets: Iterable[str]) -> str:

@@ -29,10 +29,12 @@ HEAVY: Final = frozenset(
             "httpx2",
             "importlib.metadata",
             "jsonschema_rs",
+            "markdown_it",
             "matplotlib",
         ),
         "networkx",
-        *("openai", "pandas", "polars", "pyDatalog", "pyoxigraph", "rich", "sqlalchemy", "sqlglot"),
+        *("openai", "pandas", "polars", "pyDatalog", "pyoxigraph", "pypdf"),
+        *("rich", "sqlalchemy", "sqlglot"),
     }
 )
 

@@ -127,7 +127,7 @@ def make_workplace(folder: Path, database: Path) -> Workplace:
     for name in (".local/share/bash-completion/completions", ".config/fish/completions", ".zfunc"):
         (folder / name).mkdir(parents=True)
     where = project.parent.parent
-    for name in ("deliveries", "memory", "pydatalog", "reach"):
+    for name in ("contracts", "deliveries", "memory", "pydatalog", "reach"):
         shutil.copytree(ROOT / "examples" / name, where / "examples" / name, dirs_exist_ok=True)
     file = where / "c001.json"
     assert run("prove", "is_vip(C001)", "--certificate", file, "--project", project).code == 0

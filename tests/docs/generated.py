@@ -29,6 +29,7 @@ from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
 from constat.project.document import Table
+from constat.project.documents import DocumentsSetting
 from constat.project.loading import SCHEMA, TOP_LEVEL
 from constat.project.reading import Sections
 from constat.proof.levels import LEVEL_WORDS
@@ -132,6 +133,7 @@ _WHOLE: Final = """\
 project: x
 databases: {shop: {uri: sqlite:///x.sqlite}}
 apis: {web: {spec_file: web.yaml, paging: {parameter: page}, operations: {one: {}}}}
+documents: {papers: {files: papers/}}
 tiers: {crm: {factory: "a:b"}}
 limits: {}
 keys: {ada: {file: ada.pem, roles: [approver]}}
@@ -150,6 +152,7 @@ _SETTINGS: Final = {
     "API `web`": apis.ApiSetting,
     "`paging` of API `web`": apis.PagingSetting,
     "operation `one` of API `web`": apis.OperationSetting,
+    "documents `papers`": DocumentsSetting,
     "tier `crm`": settings.CustomTier,
     "`limits`": settings.Bounds,
     "key `ada`": settings.KeySetting,
@@ -202,7 +205,7 @@ def _places(node: object, path: tuple[str, ...]) -> Iterator[tuple[int, tuple[st
             yield from _places(value, (*path, key.text))
 
 
-_ANY_NAME: Final = frozenset({"shop", "web", "one", "crm", "ada", "m"})
+_ANY_NAME: Final = frozenset({"shop", "web", "one", "papers", "crm", "ada", "m"})
 _KINDS: Final = {bool: "boolean", int: ["integer", "string"], float: ["number", "string"]}
 
 
@@ -231,6 +234,8 @@ def configuration_schema() -> str:
         # An address may stand for a database, a file for a tape; nothing for a table without keys.
         text = path[:1] == ("databases",) or path[-1:] == ("tape",)
         place["type"] = ["object", "string" if text else "null"]
+        if path[:1] == ("documents",):
+            place["type"] = ["object", "string", "array"]
         place["additionalProperties"] = False
         if setting is not None and path:
             place["description"] = " ".join((inspect.getdoc(setting) or "").split())
@@ -246,7 +251,7 @@ def _configuration() -> str:
 def _section(what: str, keys: tuple[str, ...]) -> str:
     setting = _SETTINGS.get(what)
     title = what
-    for name in ("`shop`", "`web`", "`one`", "`crm`", "`ada`"):
+    for name in ("`shop`", "`web`", "`one`", "`papers`", "`crm`", "`ada`"):
         title = title.replace(name, "NAME")
     text = f"### {title.replace('model `m`', 'model NAME').replace('`', '')}\n\n"
     if setting is None:

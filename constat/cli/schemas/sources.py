@@ -293,6 +293,60 @@ class CheckDataResult(TypedDict):
     nearly_keys: Annotated[list[NearKeyFound], "What looks like a key and is not declared."]
 
 
+class ListedDocument(TypedDict):
+    """A document of a project."""
+
+    source: Annotated[str, "Its name in `documents:`; empty where one document is shown."]
+    document: Annotated[str, "Its path in the project."]
+    kind: Annotated[str, "Its format: text, markdown, html, pdf, docx or mail."]
+    bytes: Annotated[Count, "Its size."]
+    hash: Annotated[str, "The hash of its bytes; empty where they cannot be read."]
+    title: Annotated[str, "Its title, or its first words."]
+    sections: Annotated[Count, "How many sections it has."]
+    tables: Annotated[Count, "How many tables it has."]
+    reader: Annotated[str, "What made a text of it; empty where the text is the file itself."]
+    failure: Annotated[str, "Why it cannot be read; empty where it can."]
+
+
+class DocumentsListResult(TypedDict):
+    """The documents of a project."""
+
+    documents: Annotated[list[ListedDocument], "One object for each document."]
+
+
+class DocumentPart(TypedDict):
+    """A section, a table or a field of a document."""
+
+    kind: Annotated[Literal["section", "table", "field"], "What it is."]
+    line: Annotated[Count, "The line that it begins in."]
+    words: Annotated[list[str], "Its title; its headings; its key and its value."]
+
+
+class DocumentsShowResult(TypedDict):
+    """A document."""
+
+    document: ListedDocument
+    text: Annotated[str, "The text that is read of it, or of a section."]
+    parts: Annotated[list[DocumentPart], "What was found in it."]
+
+
+class FoundPassage(TypedDict):
+    """A paragraph that holds some of the words."""
+
+    source: Annotated[str, "The name in `documents:`."]
+    document: Annotated[str, "The path of the document."]
+    section: Annotated[str, "The innermost section; may be empty."]
+    line: Annotated[Count, "The line that it begins in."]
+    text: Annotated[str, "The paragraph; of a long one the beginning."]
+    score: Annotated[float, "How well it fits; the first fits best."]
+
+
+class DocumentsSearchResult(TypedDict):
+    """The paragraphs that hold some words, the best first."""
+
+    passages: Annotated[list[FoundPassage], "One object for each paragraph."]
+
+
 RESULTS: Final = MappingProxyType(
     {
         "cache-clear": Result(CacheClearResult),
@@ -306,6 +360,9 @@ RESULTS: Final = MappingProxyType(
         "catalog-show": Result(CatalogShowResult),
         "check-data": Result(CheckDataResult),
         "doctor": Result(DoctorResult),
+        "documents-list": Result(DocumentsListResult),
+        "documents-search": Result(DocumentsSearchResult),
+        "documents-show": Result(DocumentsShowResult),
         "init": Result(InitResult),
     }
 )

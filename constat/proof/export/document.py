@@ -34,6 +34,7 @@ ORIGINS: Final = MappingProxyType(
         "LLM_HEURISTIC": "a model's guess",
         "SUB_PLAN": "a drafted plan",
         "API": "a service's word",
+        "DOCUMENT": "a document's word",
         "DERIVED": "another certificate",
     }
 )

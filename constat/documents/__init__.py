@@ -1,0 +1,29 @@
+"""Documents as sources: files of a project, what was read of them, and what they say where.
+
+In: a `DocumentsSetting` of the project. Out: cells of rows, each with the words of the document
+that it stands in. What a document says is data: nothing in it is obeyed.
+"""
+
+from __future__ import annotations
+
+from constat.documents.collection import Collection, Document
+from constat.documents.extraction import Finder, Found, PatternError, read_pattern
+from constat.documents.library import Documents, Passage
+from constat.documents.parsed import Field, Parsed, Places, Section, Table, TableRow
+
+__all__ = [
+    "Collection",
+    "Document",
+    "Documents",
+    "Field",
+    "Finder",
+    "Found",
+    "Parsed",
+    "Passage",
+    "PatternError",
+    "Places",
+    "Section",
+    "Table",
+    "TableRow",
+    "read_pattern",
+]

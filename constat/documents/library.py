@@ -1,0 +1,156 @@
+"""All documents of a project: listed, opened by name, cut into sections, searched by words.
+
+In: a project. Out: `Document`s and `Passage`s. Invariant: what is shown of a document is text that
+its reader made; nothing is kept between programs, so nothing is old. Raises `ConstatError` (C0583)
+where no document or section has that name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.documents.collection import Collection
+from constat.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from constat.documents.collection import Document
+    from constat.project import Project
+
+_SECONDS: Final = 60.0
+_WORD: Final = re.compile(r"\w+")
+_PARAGRAPH: Final = re.compile(r"\S(?:[^\r\n]|\r?\n(?![ \t]*\r?\n))*")
+_LONGEST: Final = 2_000
+"""Characters of one passage."""
+_FULL: Final = 1.2
+_LENGTH: Final = 0.75
+
+
+@frozen
+class Passage:
+    """A paragraph of a document that words were found in; the greater `score`, the better."""
+
+    source: str
+    document: str
+    section: str
+    line: int
+    text: str
+    score: float
+
+
+class Documents:
+    """The documents of a project. Used by one thread at a time."""
+
+    def __init__(self, project: Project) -> None:
+        self._settings = project.documents
+        self._collections = {
+            name: Collection(setting, project.folder, project.state)
+            for name, setting in project.documents.items()
+        }
+
+    def list(self, source: str = "") -> tuple[tuple[str, Document], ...]:
+        """List all documents, or those of one name, each with the name that it is listed under."""
+        if source and source not in self._collections:
+            raise _unknown("documents", source, self._collections)
+        until = time.monotonic() + _SECONDS
+        names = [source] if source else list(self._collections)
+        return tuple(
+            (name, one) for name in names for one in self._collections[name].documents(until)
+        )
+
+    def open(self, name: str) -> Document:
+        """Give a document by its path, or by its file's name where no other has it."""
+        listed = {one.name: one for _, one in self.list()}
+        fitting = [one for one in listed.values() if one.name.rpartition("/")[2] == name]
+        found = listed.get(name) or (fitting[0] if len(fitting) == 1 else None)
+        if found is None:
+            raise _unknown("document", name, listed)
+        return found
+
+    def section(self, name: str, title: str) -> str:
+        """Give the text of the sections of a document that have a title."""
+        document = self.open(name)
+        parsed = document.parsed
+        ranges = () if parsed is None else parsed.within(" ".join(title.split()))
+        if parsed is None or not ranges:
+            raise _unknown(
+                "section", title, [one.title for one in parsed.sections] if parsed else ()
+            )
+        return "\n".join(parsed.text[start:end].rstrip() for start, end in ranges)
+
+    def readable(self, name: str) -> bool:
+        """Tell whether a language model may be told what a document says."""
+        return any(
+            self._settings[source].read_by_model and one.name == name for source, one in self.list()
+        )
+
+    def search(self, words: str, most: int = 10, *, by_model: bool = False) -> tuple[Passage, ...]:
+        """Find the paragraphs that hold some words, those that hold rare ones first.
+
+        With `by_model` only documents that a model may read are looked through.
+        """
+        wanted = list(dict.fromkeys(_words(words)))
+        passages = list(self._passages(by_model=by_model))
+        counts = [Counter(_words(one.text)) for one in passages]
+        known = Counter(word for count in counts for word in count)
+        average = sum(map(len, counts)) / len(counts) if counts else 1.0
+        scored = []
+        for one, count in zip(passages, counts, strict=True):
+            score = _score(count, wanted, known, len(passages), average)
+            if score > 0:
+                scored.append((-score, one.document, one.line, one))
+        return tuple(
+            Passage(one.source, one.document, one.section, one.line, one.text, round(-score, 3))
+            for score, _, _, one in sorted(scored, key=lambda each: each[:3])[:most]
+        )
+
+    def _passages(self, *, by_model: bool) -> Iterator[Passage]:
+        for source, document in self.list():
+            if by_model and not self._settings[source].read_by_model:
+                continue
+            parsed, places = document.parsed, document.places
+            if parsed is None or places is None:
+                continue
+            for found in _PARAGRAPH.finditer(parsed.text):
+                place = found.start()
+                yield Passage(
+                    source,
+                    document.name,
+                    places.section(place),
+                    places.line(place),
+                    found[0].strip()[:_LONGEST],
+                    0.0,
+                )
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield words in lower case; an ending `s` is no part of a word."""
+    for found in _WORD.finditer(text.casefold()):
+        word = found[0]
+        yield word[:-1] if len(word) > len("has") and word.endswith("s") else word
+
+
+def _score(
+    count: Counter[str], wanted: Sequence[str], known: Mapping[str, int], all_: int, average: float
+) -> float:
+    """Rank as BM25 does: rare words count more, many words of a long paragraph less."""
+    length = _FULL * (1 - _LENGTH + _LENGTH * len(count) / average)
+    total = 0.0
+    for word in wanted:
+        if count[word]:
+            rarity = math.log(1 + (all_ - known[word] + 0.5) / (known[word] + 0.5))
+            total += rarity * count[word] * (_FULL + 1) / (count[word] + length)
+    return total
+
+
+def _unknown(what: str, name: str, known: Sequence[str] | Mapping[str, object]) -> ConstatError:
+    near = nearest(name, list(known)[:_LONGEST])
+    some = ", ".join(list(known)[:8]) or "none"
+    hint = f"write `{near}`" if near else f"there are: {some}"[:400]
+    return ConstatError([Diagnostic("C0583", f"there is no {what} `{name[:80]}`", help=hint)])
