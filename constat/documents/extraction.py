@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.documents.parsed import LINE, MARKS
@@ -29,13 +30,15 @@ DOCUMENT, SECTION, LINE_NUMBER = "document", "section", "line"
 PLACES: Final = (DOCUMENT, SECTION, LINE_NUMBER)
 """Columns that any predicate over documents may have: where a row stands."""
 TABLE, FIELDS, SECTIONS, DOCUMENTS, QUOTES = "table", "fields", "sections", "documents", "quotes"
-COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
-    FIELDS: ("key", "value"),
-    SECTIONS: ("level", "text"),
-    DOCUMENTS: ("title", "kind", "bytes"),
-    QUOTES: ("quote",),
-    TABLE: (),
-}
+COLUMNS: Final = MappingProxyType[str, tuple[str, ...]](
+    {
+        FIELDS: ("key", "value"),
+        SECTIONS: ("level", "text"),
+        DOCUMENTS: ("title", "kind", "bytes"),
+        QUOTES: ("quote",),
+        TABLE: (),
+    }
+)
 """What each kind of `rows` gives besides."""
 _NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL, Kind.FLOAT})
 _LONGEST: Final = 1_000
