@@ -126,8 +126,11 @@ def result_html(result: Result) -> str:
     """Give a result: verdict, whether a checker accepts it, what it rests on, its proof folded."""
     parts = [_heading(result), _mark(result)]
     parts += _listed("Assuming", [one.text for one in result.assumptions])
-    parts += _listed("Missing; ask for one of these, or state it", result.missing)
     tree = result.tree
+    contested = [gap.goal for gap in tree.gaps if gap.contested]
+    stated = [goal for goal in result.missing if goal not in contested]
+    parts += _listed("Missing; ask for one of these, or state it", stated)
+    parts += _listed("Rows that contradict each other; mend them in the source", contested)
     if tree.roots:
         roots = [tree.steps[root] for root in tree.roots[:_LISTED]]
         parts += [f"<p>{_html(_begun(one.reasoning or one.sentence))}</p>" for one in roots]

@@ -160,6 +160,10 @@ def test_what_is_advised_for_a_contested_key_is_what_helps(tmp_path: Path, how: 
     checked = run("check-data", "bill", "--project", folder)
     assert "bill" in checked.out
     assert checked.code == 5
+    with Session(folder) as session:
+        page = session.prove("rich(4)")._repr_html_()
+    assert "Rows that contradict each other; mend them in the source" in page
+    assert "or state it" not in page
     with Session(write(tmp_path / "mended", PLAIN)) as session:
         assert session.prove("rich(4)").verdict.value == "PROVED"
 
