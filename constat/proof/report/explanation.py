@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from constat.logic import Literal, Predicate
     from constat.proof.export.account import Account
     from constat.proof.export.denial import Path
+    from constat.proof.export.document import Document
     from constat.proof.export.steps import Step
 
 # Verdict, confidence, every accepted assumption, every source with its time, conflicts, and
@@ -204,7 +205,7 @@ def _in_its_words(account: Account) -> str:
                 *(account.steps[root].rule for root in account.order),
                 *(n for n, rule in enumerate(document.rules) if rule["id"] in named),
             ]
-            if place is not None and document.rules[place]["body"]
+            if place is not None and document.rules[place]["body"] and _is_written(document, place)
         )
     )
     items = []
@@ -225,6 +226,11 @@ def _in_its_words(account: Account) -> str:
 def _names_value(literal: Positive) -> bool:
     """Whether an atom asks for a value that the rule names: `customer_tier(?c, "gold")`."""
     return any(isinstance(term, Constant) for term in literal.atom.terms)
+
+
+def _is_written(document: Document, place: int) -> bool:
+    """Tell whether somebody wrote a rule: names with a point are those of projections and goals."""
+    return "." not in document.program.rules[place].head.predicate
 
 
 def _required(literal: Literal, predicates: Mapping[str, Predicate]) -> str:
@@ -277,6 +283,7 @@ def _owners(account: Account) -> str:
     # Of what is not so every rule below it is a way that was followed: one of them decides.
     ruled = [place for place, rule in enumerate(document.rules) if rule["body"]]
     places = ruled if account.denial or not used else used
+    places = [place for place in places if _is_written(document, place)]
     if not places:
         return ""
     given = {one["rule"] for one in document.header["approvals"]}
