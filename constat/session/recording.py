@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity
-from constat.evaluation import Answer, Opening, Origin, Portion
+from constat.evaluation import Answer, Opening, Origin, Portion, Verdict
 from constat.frozen import frozen
-from constat.logic import OPEN
+from constat.logic import OPEN, NullPolicy, null_policies
 from constat.logic.structures import types_form
 from constat.proof import decide
 from constat.session.result import result_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Call, Demand, Evidence, Externals, Observer
     from constat.logic import Atom, OpenRow, Predicate, Row
     from constat.project import Project
+    from constat.proof import Decision
     from constat.proof.sentences import Speech
     from constat.proof.topk import Ranking
     from constat.session.bench import Bench
@@ -223,7 +224,11 @@ def _shape(predicate: Predicate) -> str:
     """Name the declaration that recorded texts fit."""
     kinds = ",".join(kind.value for kind in predicate.kinds)
     types = types_form(predicate.columns)
-    return f"{kinds};{json.dumps(types)}" if types else kinds
+    told = f"{kinds};{json.dumps(types)}" if types else kinds
+    # A cell that nobody read is no empty one: without these columns it is another declaration.
+    policies = null_policies(predicate)
+    unread = [n for n, policy in enumerate(policies) if policy is NullPolicy.UNREAD]
+    return f"{told};unread={unread}" if unread else told
 
 
 class AsOf:
@@ -424,20 +429,31 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
     """
     moment = parse_moment(time)
     created = now()
+    limits = bench.limits.begun()
+    # Answers are recorded as they were read: whole, or without the columns that the goal lets be.
+    program, least = bench.program, bench.reading_least(bench.program, goal)
     try:
         # The sources of the present are at hand for what they cost, and are not asked.
         with bench.evaluating(observe) as tiers:
-            externals = as_of_externals(bench.project, bench.program, moment, tiers.externals)
-            decision = decide(
-                bench.engine,
-                bench.program,
-                goal,
-                externals,
-                bench.limits,
-                exhaust=exhaust,
-                ranking=ranking,
-                observe=bench.observe,
-            )
+
+            def decided(asked: AnalysedProgram) -> tuple[Decision, dict[str, AsOf]]:
+                found = as_of_externals(bench.project, asked, moment, tiers.externals)
+                decision = decide(
+                    bench.engine,
+                    asked,
+                    goal,
+                    found,
+                    limits,
+                    exhaust=exhaust,
+                    ranking=ranking,
+                    observe=bench.observe,
+                )
+                return decision, found
+
+            decision, externals = decided(program)
+            if decision.verdict is Verdict.UNRESOLVED and least is not program and limits.left:
+                program = least
+                decision, externals = decided(program)
     except AnswerStoreError as problem:
         hint = f"`{bench.project.state}` holds it; a damaged file may be moved away"
         message = f"the record cannot be read: {problem}"
@@ -447,7 +463,7 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
         _warning(f"a recorded answer about {name} is not what was written; it is not used")
         for name in damaged
     )
-    result = result_of(decision, bench.program, created, speech)
+    result = result_of(decision, program, created, speech)
     return result.altered(as_of=moment), troubles
 
 

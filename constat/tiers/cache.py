@@ -32,7 +32,6 @@ from constat.logic import (
     NullCell,
     Open,
     format_value,
-    null_cells,
     null_policies,
     parse_decimal,
     with_null_cells,
@@ -317,7 +316,7 @@ class _Reader:
         # A cell without a value has the ordinal 0 wherever it stands.
         row = with_null_cells(self._predicate.name, known, self._nulls, max(numbers))
         told = [cell for cell in cells if not isinstance(cell, str)]
-        if told != [cell.ordinal for cell in null_cells(row)]:
+        if told != [cell.ordinal for cell in row if isinstance(cell, NullCell)]:
             raise ValueError("holds a row with null cells that are none of one row")
         return row
 
