@@ -22,6 +22,7 @@ from constat.logic import (
     Atom,
     Column,
     Comparison,
+    Constant,
     Kind,
     Literal,
     Negative,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from constat.session.bench import Bench
     from constat.session.query_text import Query
 
+_PLACE: Final = re.compile(r"\{(\w+)\}")
 # What is no atom, and a variable that stands twice.
 _MORE = frozenset({"C0180", "C0187"})
 # What a query cannot be made of; a rule has more forms.
@@ -112,7 +114,8 @@ def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
     try:
         goal = parse_goal(text, program.program)
         if program.program.predicates[goal.predicate].given:
-            return _telling(_over_literals([Positive(goal)], program), _plain(text))
+            asked = _over_literals([Positive(goal)], program)
+            return _saying(_telling(asked, _plain(text)), goal)
         return AskedGoal(check_goal(goal, program), program)
     except ConstatError as problem:
         if not all(_is_more(one, text, _MORE) for one in problem.diagnostics):
@@ -132,6 +135,31 @@ def _telling(asked: AskedGoal, text: str) -> AskedGoal:
     predicates = {**analysed.program.predicates, ASKED: told}
     program = replace(analysed.program, predicates=predicates)
     return AskedGoal(asked.atom, replace(analysed, program=program), text)
+
+
+def _saying(asked: AskedGoal, goal: Atom) -> AskedGoal:
+    """Give the relation of a goal over one predicate the sentences of that predicate."""
+    predicates = asked.program.program.predicates
+    relation, predicate = predicates[ASKED], predicates[goal.predicate]
+    names = {one.name for one in relation.columns}
+    said: dict[str, str] = {}
+    for term, column in zip(goal.terms, predicate.columns, strict=True):
+        if isinstance(term, Variable) and term.name in names:
+            said[column.name] = f"{{{term.name}}}"
+        elif (
+            isinstance(term, Constant) and "{" not in str(term.value) and "}" not in str(term.value)
+        ):
+            said[column.name] = str(term.value)
+        else:
+            return asked
+    told = {
+        key: _PLACE.sub(lambda place: said.get(place[1], place[0]), words)
+        for key, words in predicate.attributes.items()
+        if key.partition(".")[0] in {"says", "says_not", "says_unknown"}
+    }
+    relation = replace(relation, attributes={**relation.attributes, **told})
+    program = replace(asked.program.program, predicates={**predicates, ASKED: relation})
+    return replace(asked, program=replace(asked.program, program=program))
 
 
 def asked_over(bench: Bench, text: str) -> tuple[Bench, AskedGoal]:
