@@ -486,7 +486,6 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     database = DatabaseTier(connections, observe)
     cache = None
     if serve is not None and any(map(age_allowed, external)):
-        # Most programs keep nothing: they start without what keeps answers.
         from constat.tiers import cache as caching  # noqa: PLC0415  loaded when it is used
 
         cache = caching.AnswerCache(project, connections, observe)
@@ -498,22 +497,24 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     tiers = _ordered(project, configured, (database, told), (proved, asked, read))
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, read, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
-    kept = () if cache is None else (cache,)
-    dear: tuple[ModelTier | ApiTier | DocumentTier, ...] = (
-        *_some(told),
-        *_some(asked),
-        *_some(read),
-    )
     stopped: tuple[ApiTier | DocumentTier, ...] = (*_some(asked), *_some(read))
+    dear: tuple[ModelTier | ApiTier | DocumentTier, ...] = (*_some(told), *stopped)
     forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in dear]
     starting = (connections.start, *(one.start for one in dear))
     return Tiers(
         chains,
         connections.start if not dear else partial(_started, starting),
-        partial(_each, (connections.release, *(one.release for one in (*kept, *dear)))),
+        partial(_each, (connections.release, *(one.release for one in (*_some(cache), *dear)))),
         partial(_each, (connections.cancel, *(one.cancel for one in stopped))),
         partial(_each, (database.forget, *forgetting)),
-        partial(_each, (connections.close, *(one.close for one in (*kept, *_some(asked))))),
+        partial(
+            _each,
+            (
+                connections.close,
+                *(one.close for one in _some(cache)),
+                *(one.close for one in _some(asked)),
+            ),
+        ),
         nullcontext if cache is None else cache.anew,
         tuple if cache is None else lambda: tuple(cache.troubles),
         lambda: bool(connections.changed),
