@@ -507,18 +507,16 @@ def build_externals(  # noqa: PLR0913  what a session hands down
         partial(_each, (connections.release, *(one.release for one in (*_some(cache), *dear)))),
         partial(_each, (connections.cancel, *(one.cancel for one in stopped))),
         partial(_each, (database.forget, *forgetting)),
-        partial(
-            _each,
-            (
-                connections.close,
-                *(one.close for one in _some(cache)),
-                *(one.close for one in _some(asked)),
-            ),
-        ),
+        partial(_each, (connections.close, *_closings(cache, asked))),
         nullcontext if cache is None else cache.anew,
         tuple if cache is None else lambda: tuple(cache.troubles),
         lambda: bool(connections.changed),
     )
+
+
+def _closings(cache: AnswerCache | None, asked: ApiTier | None) -> tuple[Callable[[], None], ...]:
+    """Give what closes the tiers that hold something open."""
+    return (*(one.close for one in _some(cache)), *(one.close for one in _some(asked)))
 
 
 def _configured(
