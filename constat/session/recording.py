@@ -438,17 +438,9 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
 
             def decided(asked: AnalysedProgram) -> tuple[Decision, dict[str, AsOf]]:
                 found = as_of_externals(bench.project, asked, moment, tiers.externals)
-                decision = decide(
-                    bench.engine,
-                    asked,
-                    goal,
-                    found,
-                    limits,
-                    exhaust=exhaust,
-                    ranking=ranking,
-                    observe=bench.observe,
-                )
-                return decision, found
+                wish = (bench.engine, asked, goal, found, limits)
+                told = {"exhaust": exhaust, "ranking": ranking, "observe": bench.observe}
+                return decide(*wish, **told), found  # type: ignore[arg-type]  # each by its name
 
             decision, externals = decided(program)
             if decision.verdict is Verdict.UNRESOLVED and least is not program and limits.left:
