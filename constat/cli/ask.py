@@ -12,11 +12,11 @@ from constat.cli.confirmation import Confirming, asker, confirming_options, tran
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, locale_option, note_warned, project_option
-from constat.cli.output import counted, note, write, write_json
+from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import print_result, result_json
 from constat.cli.tables import Table
-from constat.diagnostics import to_json
+from constat.diagnostics import counted, to_json
 from constat.frozen import frozen
 from constat.proof import tree_to_json
 from constat.session import Session

@@ -10,7 +10,8 @@ import click
 
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
-from constat.cli.output import GREEN, RED, YELLOW, counted, write, write_heading, write_json
+from constat.cli.output import GREEN, RED, YELLOW, write, write_heading, write_json
+from constat.diagnostics import counted
 from constat.session.diagnosis import ERROR, NOTE, OK, WARNING, diagnose
 from constat.session.starting import EXAMPLES, FIRST_GOALS, start, start_api, start_example
 

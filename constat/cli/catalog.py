@@ -12,17 +12,9 @@ import click
 from constat.cli.files import write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import (
-    bold,
-    counted,
-    note,
-    write,
-    write_diagnostics,
-    write_json,
-    write_pieces,
-)
+from constat.cli.output import bold, note, write, write_diagnostics, write_json, write_pieces
 from constat.cli.tables import Table
-from constat.diagnostics import ConstatError, Diagnostic, to_json
+from constat.diagnostics import ConstatError, Diagnostic, counted, to_json
 from constat.session import Session
 
 if TYPE_CHECKING:

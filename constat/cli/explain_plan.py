@@ -10,9 +10,9 @@ import click
 
 from constat.cli.groups import PlainCommand
 from constat.cli.options import asked, project_option
-from constat.cli.output import counted, show_error, use_utf8, write, write_json
+from constat.cli.output import show_error, use_utf8, write, write_json
 from constat.cli.progress import watching
-from constat.diagnostics import ConstatError
+from constat.diagnostics import ConstatError, counted
 from constat.frozen import frozen
 from constat.logic import Constant
 from constat.plan import Absence, Fold, Join

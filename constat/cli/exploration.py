@@ -18,10 +18,10 @@ import click
 
 from constat.cli.confirmation import translation_lines
 from constat.cli.files import read_file, write_certificate, write_file
-from constat.cli.output import bold, counted, note, safe, use_utf8, write, write_pieces
+from constat.cli.output import bold, note, safe, use_utf8, write, write_pieces
 from constat.cli.results import assumption_json
 from constat.cli.tables import Table
-from constat.diagnostics import Diagnostic, render
+from constat.diagnostics import Diagnostic, counted, render
 from constat.evaluation import Verdict
 from constat.explore.events import (
     Answered,

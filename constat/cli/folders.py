@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.cli.output import counted
+from constat.diagnostics import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

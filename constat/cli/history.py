@@ -10,7 +10,8 @@ import click
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import counted, note, write, write_json
+from constat.cli.output import note, write, write_json
+from constat.diagnostics import counted
 from constat.session import Session
 
 if TYPE_CHECKING:

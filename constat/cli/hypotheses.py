@@ -12,7 +12,7 @@ import click
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import YELLOW, counted, note, write, write_heading, write_json
+from constat.cli.output import YELLOW, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import (
     assumption_json,
@@ -21,6 +21,7 @@ from constat.cli.results import (
     print_verdict,
     tell_snapshot,
 )
+from constat.diagnostics import counted
 from constat.proof import tree_to_json
 from constat.proof.refutation_text import refutation_json
 from constat.proof.render import CONTESTED_ROWS

@@ -11,8 +11,8 @@ import click
 from constat.cli.files import read_file, write_certificate, write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import counted, note, show_error, write, write_json
-from constat.diagnostics import ConstatError, Diagnostic
+from constat.cli.output import note, show_error, write, write_json
+from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.model import ModelError, Task
 from constat.session import Session, remembering
 

@@ -11,7 +11,8 @@ import click
 
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import counted, safe, write, write_json
+from constat.cli.output import safe, write, write_json
+from constat.diagnostics import counted
 from constat.session import Session
 from constat.tiers import parse_age
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from constat.cli.output import counted, note, show_error
-from constat.diagnostics import ConstatError, render
+from constat.cli.output import note, show_error
+from constat.diagnostics import ConstatError, counted, render
 from constat.frozen import frozen
 from constat.logic.locales import LOCALES
 from constat.session.options import LogAs

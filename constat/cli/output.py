@@ -55,11 +55,6 @@ def safe(text: str) -> str:
     return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
-def counted(count: int, noun: str) -> str:
-    """Write a count with what is counted: `1 row`, `2,000 rows`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def write(text: str) -> None:
     """Write a result on stdout, with a line end."""
     _put(sys.stdout, safe(text) + "\n")

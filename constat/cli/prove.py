@@ -25,9 +25,10 @@ from constat.cli.options import (
     note_warned,
     project_option,
 )
-from constat.cli.output import counted, note, write, write_json
+from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import calls_text, print_proof, print_result, print_verdict, result_json
+from constat.diagnostics import counted
 from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.proof import tree_to_json

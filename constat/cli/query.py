@@ -26,7 +26,6 @@ from constat.cli.options import (
 )
 from constat.cli.output import (
     bold,
-    counted,
     joined,
     note,
     use_utf8,
@@ -50,7 +49,7 @@ from constat.cli.row_formats import (
     write_parquet,
 )
 from constat.cli.tables import Cells, Table, ground_text, summary
-from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.logic import display_value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.cli.output import GREEN, RED, YELLOW, counted, write, write_heading
+from constat.cli.output import GREEN, RED, YELLOW, write, write_heading
+from constat.diagnostics import counted
 from constat.evaluation import Verdict
 from constat.proof import render_tree
 

@@ -19,7 +19,6 @@ from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import (
     bold,
-    counted,
     note,
     show_error,
     write,
@@ -28,7 +27,7 @@ from constat.cli.output import (
     write_pieces,
 )
 from constat.cli.tables import Table
-from constat.diagnostics import ConstatError, Diagnostic, to_json
+from constat.diagnostics import ConstatError, Diagnostic, counted, to_json
 from constat.library import check_rules, rule_files
 from constat.library.cases import to_junit, to_sarif
 from constat.library.listing import Rewritten, declared_near, list_rules, read_listing, rewrite

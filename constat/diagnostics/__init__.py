@@ -9,8 +9,8 @@ from __future__ import annotations
 from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity
 from constat.diagnostics.json_form import JsonObject, to_json
 from constat.diagnostics.render import render
-from constat.diagnostics.similar import nearest
 from constat.diagnostics.span import Span
+from constat.diagnostics.words import counted, nearest
 
 __all__ = [
     "ConstatError",
@@ -19,6 +19,7 @@ __all__ = [
     "Related",
     "Severity",
     "Span",
+    "counted",
     "nearest",
     "render",
     "to_json",

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import counted
 from constat.proof.render import (
     begin_sentence,
     counterexample_lines,
@@ -133,7 +134,8 @@ class _Writer:
         for candidate in attempt.candidates:
             self.candidate(candidate)
         if attempt.tried > len(attempt.candidates) > 0:
-            self.line(2, f"and {attempt.tried - len(attempt.candidates):,} more candidates")
+            left = counted(attempt.tried - len(attempt.candidates), "more candidate")
+            self.line(2, f"and {left}")
         for other in attempt.others:
             self.line(2, f"fails besides: {other.literal}{_because(other)}")
         for proof in attempt.because:

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
+from constat.diagnostics import counted
 from constat.proof.levels import LEVEL_WORDS
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.sentences import ASKED
@@ -258,7 +259,8 @@ class _Writer:
             self.line(1, f"reasoning: {begin_sentence(attempt.sentence, self.tree.goal)}")
         self.lines += counterexample_lines(attempt, 1, self.moment)
         if attempt.tried > 1:
-            self.line(1, f"and {attempt.tried - 1:,} more candidates stop there")
+            left = counted(attempt.tried - 1, "more candidate")
+            self.line(1, f"and {left} {'stops' if attempt.tried == 2 else 'stop'} there")  # noqa: PLR2004  one beside this one
 
     def looked_up(self) -> None:
         """Write which sources were asked for the goal itself."""

@@ -16,7 +16,7 @@ from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
 from constat.catalog.drivers import file_outside
 from constat.catalog.schema.introspection import reading
-from constat.diagnostics import ConstatError, Severity
+from constat.diagnostics import ConstatError, Severity, counted
 from constat.explore.sandbox.levels import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
 from constat.frozen import frozen
@@ -65,11 +65,6 @@ def told(check: str, one: Diagnostic) -> Finding:
     state = {Severity.ERROR: ERROR, Severity.WARNING: WARNING}.get(one.severity, NOTE)
     hint = one.help or one.note or f"`constat explain {one.code}` shows a right example"
     return Finding(check, state, f"{place}{one.message}", hint, one.code)
-
-
-def counted(count: int, noun: str) -> str:
-    """Write a count with what is counted: `1 rule`, `2 rules`."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def model_findings(project: Project, environment: Mapping[str, str]) -> Iterator[Finding]:

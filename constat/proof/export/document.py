@@ -67,11 +67,6 @@ def isolated(text: str) -> str:
     return text if text.isascii() else _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
 
 
-def counted(number: int, one: str) -> str:
-    """Return a number with its noun: ``1 row``, ``2 rows``."""
-    return f"{number:,} {one if number == 1 else one + 's'}"
-
-
 def origin_of(source: Members) -> str:
     """Return where the rows of a source come from, in words."""
     return ORIGINS.get(source["origin"], shortened(source["origin"]))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import counted
 from constat.frozen import frozen
-from constat.proof.export.document import counted, origin_of, shortened
+from constat.proof.export.document import origin_of, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import counted
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, of_veiled
-from constat.proof.export.document import counted, isolated, origin_of, shortened, shortened_lines
+from constat.proof.export.document import isolated, origin_of, shortened, shortened_lines
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
 from constat.proof.levels import LEVEL_WORDS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import counted
 from constat.evaluation import CONFLICT
-from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
 from constat.proof.levels import level_text

@@ -7,9 +7,9 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import counted
 from constat.logic import Comparison, Constant, Negative, Positive, literal_variables
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
-from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
 from constat.proof.report.markup import (

@@ -1,4 +1,4 @@
-"""Find the name somebody probably meant.
+"""Find the name somebody probably meant, and write a count with its noun.
 
 In: a name and the names there are. Out: the nearest one, or nothing when none is near. Invariant:
 the result is one of the candidates and does not depend on their order. Example: `custmer` among
@@ -25,6 +25,11 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         if distance <= limit and (best is None or (distance, candidate) < best):
             best = (distance, candidate)
     return None if best is None else best[1]
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a count with what is counted: `1 row`, `2,000 rows`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _edits(left: str, right: str, limit: int) -> int:
