@@ -58,6 +58,7 @@ class Compared:
     label: str
     sentence: str
     shown: str
+    literal: Comparison
 
 
 @frozen
@@ -141,7 +142,7 @@ class Account:
                     shown = f"{print_literal(literal)}, here {instance.term(literal.left)}"
                 said = describe_comparison(instance, literal)
                 label = "Threshold" if literal.operator in _ORDERINGS else "Compared"
-                found.append(Compared(label, shortened(said), shortened(shown)))
+                found.append(Compared(label, shortened(said), shortened(shown), literal))
         return tuple(found)
 
 

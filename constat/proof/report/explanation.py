@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import counted
-from constat.logic import Comparison, Constant, Negative, Positive, literal_variables
+from constat.logic import Comparison, Constant, Negative, Positive, Variable, literal_variables
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
@@ -29,7 +29,7 @@ from constat.proof.written import written_body
 from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from constat.logic import Literal, Predicate
     from constat.proof.export.account import Account
@@ -159,26 +159,46 @@ def _changing(account: Account) -> str:
 
 
 def _needed(account: Account, root: int) -> Iterator[str]:
-    """Say every condition of the rule of a step: comparisons, then what is there and what is not.
+    """Say every condition of the rule of a step: comparisons, what is not there, what is there.
 
-    What a comparison says already, the value of a premise, is not said twice.
+    What a comparison says already, the value of a premise, is not said twice; what only names a
+    computed value is no condition.
     """
     step = account.steps[root]
     if step.rule is None:
         return
-    yield from (one.sentence for one in account.tests(step))
     body = account.document.program.rules[step.rule].body
+    given = {
+        variable
+        for literal in body
+        if not isinstance(literal, Comparison)
+        for variable in literal_variables(literal)
+    }
+    yield from (one.sentence for one in account.tests(step) if not _names(one.literal, given))
     compared = {
         name
         for literal in body
         if isinstance(literal, Comparison)
         for name in literal_variables(literal)
     }
+    there = []
     for premise in step.premises:
         literal = body[premise.place - 1] if premise.place else None
         told = literal_variables(literal) if literal is not None else ()
-        if isinstance(literal, Negative) or compared.isdisjoint(told):
-            yield account.steps[premise.step].sentence
+        sentence = account.steps[premise.step].sentence
+        if isinstance(literal, Negative):
+            yield sentence
+        elif compared.isdisjoint(told):
+            there.append(sentence)
+    yield from there
+
+
+def _names(comparison: Comparison, given: Collection[Variable]) -> bool:
+    """Whether a comparison only gives a name to what it computes."""
+    sides = (comparison.left, comparison.right)
+    return comparison.operator == "=" and any(
+        isinstance(one, Variable) and one not in given for one in sides
+    )
 
 
 def _deciding(account: Account) -> str:
@@ -271,9 +291,11 @@ def _lacking(account: Account) -> str:
 def _short_list(items: list[str], what: str) -> str:
     if not items:
         return ""
-    more = len(items) - _MOST_LISTED
+    # The line that says that one is left takes as much room as that one.
+    shown = len(items) if len(items) == _MOST_LISTED + 1 else _MOST_LISTED
+    more = len(items) - shown
     rest = f"<li>and {more:,} more {what}, in the explanation" if more > 0 else ""
-    return f"<ul>{''.join(f'<li>{one}' for one in items[:_MOST_LISTED])}{rest}</ul>"
+    return f"<ul>{''.join(f'<li>{one}' for one in items[:shown])}{rest}</ul>"
 
 
 def _owners(account: Account) -> str:
