@@ -38,13 +38,17 @@ class Compared:
         """Say what was compared, and what has to be believed."""
         parts = []
         if self.words:
-            parts.append(f"{self.words} quotations stand in their documents, byte by byte")
+            parts.append(f"{_quotations(self.words)} found in documents, byte by byte")
         if self.hashes:
             parts.append(
-                f"{self.hashes} quotations are of documents that have the hash; that their words"
-                " are in the text, whoever read them says"
+                f"{_quotations(self.hashes)} of documents that have the hash; that their words are"
+                " in the text, whoever read them says"
             )
         return "; ".join(parts) or "nothing rests on documents"
+
+
+def _quotations(count: int) -> str:
+    return f"{count:,} quotation{'' if count == 1 else 's'}"
 
 
 def compare_documents(certificate: Certificate, folder: Path) -> Compared:

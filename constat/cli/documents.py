@@ -10,6 +10,7 @@ from constat.cli.catalog import grid
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import note, write, write_json, write_pieces
+from constat.diagnostics import counted
 from constat.session import Session
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _parts(one: Document) -> str:
         return ""
     fields = sum(1 for _ in parsed.fields())
     counts = ((len(parsed.sections), "section"), (len(parsed.tables), "table"), (fields, "field"))
-    return ", ".join(f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts if n) or "text"
+    return ", ".join(counted(n, what) for n, what in counts if n) or "text"
 
 
 @click.command(name="show", cls=PlainCommand)

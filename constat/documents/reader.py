@@ -8,10 +8,8 @@ costs that document, and no other one.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import constat
+from constat.diagnostics.bounds import bind_process
 from constat.documents.parsed import Parsed, Section, Table, TableRow
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ MEMORY: Final = 2 << 30
 SECONDS: Final = 30.0
 """How much time of a processor the reading of one document may take."""
 _MODULE: Final = "constat.documents.reader"
-_PR_SET_PDEATHSIG: Final = 1
 _TOO_MUCH: Final = "reading it took too much time or memory"
 Read = Parsed | str
 """A document, or why it cannot be read."""
@@ -157,7 +155,7 @@ def main(arguments: Sequence[str]) -> None:
     from constat.documents import formats  # noqa: PLC0415  loaded when it is used
 
     memory, seconds, parent = int(arguments[0]), float(arguments[1]), int(arguments[2])
-    _bind(memory, parent)
+    bind_process(memory, parent)
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # only our lines are written to the pipe, whatever a library prints
     while head := sys.stdin.buffer.readline():
@@ -176,27 +174,6 @@ def main(arguments: Sequence[str]) -> None:
         signal.setitimer(signal.ITIMER_PROF, 0)
         output.write(told + b"\n")
         output.flush()
-
-
-def _bind(memory: int, parent: int) -> None:
-    """Bound memory, files and core dumps, and end with the parent."""
-    for kind, most in (
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(kind)[1]
-        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        try:
-            resource.setrlimit(kind, (limit, limit))
-        except ValueError:
-            # macOS knows the name of the bound and does not keep it; the clock still holds.
-            if sys.platform != "darwin":
-                raise
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 if __name__ == "__main__":

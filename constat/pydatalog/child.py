@@ -11,8 +11,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, BinaryIO
 
+from constat.diagnostics.bounds import bind_process, bind_time, unbind_time
 from constat.logic import EvaluationError
-from constat.pydatalog.bounds import bind_process, bind_time, unbind_time
 from constat.pydatalog.framing import LENGTH, SECONDS
 from constat.pydatalog.inside import solve
 from constat.pydatalog.wire import read_question, write_reason, write_rows

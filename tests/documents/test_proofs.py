@@ -130,7 +130,7 @@ def test_the_checker_alone_compares_documents(write: Write) -> None:
     command = [sys.executable, "-m", "constat.check", str(folder / "c.json"), "--documents"]
     good = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
     assert good.returncode == 3
-    assert "1 quotations stand in their documents, byte by byte" in good.stdout
+    assert "1 quotation found in documents, byte by byte" in good.stdout
     bad = subprocess.run([*command, str(folder / "papers")], capture_output=True, check=False)
     assert bad.returncode == 1
 
