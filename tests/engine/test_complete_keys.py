@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from constat.evaluation import CERTAIN, POSSIBLE, Answer, Demand, RuleDerivation
-from constat.logic import Atom, Constant, Kind
+from constat.engine.relation import Relation
+from constat.engine.state import Served
+from constat.evaluation import ABSENT, CERTAIN, POSSIBLE, Answer, Demand, RuleDerivation
+from constat.logic import Atom, Constant, Kind, NullPolicy, with_null_cells
 from tests.engine.tables import Table, run
 
 RULES = """
@@ -104,3 +106,20 @@ def test_what_nobody_answered_stays_possible_for_other_keys() -> None:
     outcome = run(RULES, "told(a)", tables(), exhaust=True)
     assert outcome.strength(Atom("bad", (symbol("b"), symbol("late")))) == POSSIBLE
     assert outcome.strength(Atom("suspect", (symbol("a"),))) == POSSIBLE
+
+
+@pytest.mark.parametrize(
+    ("complete", "wanted"), [(3, ABSENT), (5, POSSIBLE), (7, POSSIBLE), (None, POSSIBLE)]
+)
+def test_a_row_with_a_null_does_not_open_a_key_that_was_complete_before_it(
+    complete: int | None, wanted: int
+) -> None:
+    made, served = Relation(2), Served()
+    row = with_null_cells("p", (None, 1), [NullPolicy.UNKNOWN] * 2, 0)
+    made.add_sure([row], 5, nulls=True)
+    served.add((0,), [("a",)])
+    if complete is not None:
+        served.complete((0,), [("a",)], complete)
+    assert made.strength({0: "a"}, served.completed) == wanted
+    # Whether the row itself is there is another matter.
+    assert made.strength({1: 1}, served.completed) == CERTAIN
