@@ -75,18 +75,18 @@ def _compare(source: Source, span: Quoted, folder: Path, contents: dict[str, byt
     if span.document not in contents:
         contents.clear()  # quotations of one document stand together; one at a time is held
         contents[span.document] = _content(span.document, folder)
-    content = contents[span.document]
+    content, named = contents[span.document], f"{span.document!r:.80}"
     found = f"sha256:{hashlib.sha256(content).hexdigest()}"
     if span.hash is not None and span.hash != found:
-        raise Rejected("document", "the document has another hash")
+        raise Rejected("document", f"the document {named} has another hash")
     told = source.attestation
     # Words of a text that a reader made of the file stand in that text.
     if told is not None and told.answered is not None and told.answered != found:
         if span.hash is None:
-            raise Rejected("document", "nothing says which document this is")
+            raise Rejected("document", f"nothing says which document {named} is")
         return False
     if content[span.start : span.end] != span.text.encode():
-        raise Rejected("document", "other words stand there")
+        raise Rejected("document", f"other words stand there in {named}")
     return True
 
 
@@ -103,7 +103,8 @@ def _content(name: str, folder: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
     except (OSError, ValueError, RuntimeError):
-        raise Rejected("document", "the document is not there") from None
+        message = f"the document {name!r:.80} is not in this folder, which is that of the project"
+        raise Rejected("document", message) from None
     if len(content) > MOST_BYTES:
-        raise Rejected("document", "the document is too large")
+        raise Rejected("document", f"the document {name!r:.80} is too large")
     return content

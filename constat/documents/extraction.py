@@ -45,6 +45,9 @@ _LONGEST: Final = 1_000
 """Characters of a value that a pattern finds."""
 _PART: Final = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BLANKS: Final = re.compile(r"\s+")
+_JOINS: Final = "-\u2010\u2011_.'\u2019"
+_JOINING: Final = re.escape(_JOINS)
+"""What joins words between letters: `Version` does not stand in `Metadata-Version`."""
 _DIGITS: Final = re.compile(r"[+-]?\d+\Z", re.ASCII)
 _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z", re.ASCII)
 _AMBIGUOUS: Final = re.compile(r"[+-]?\d{1,3}\.\d{3}\Z", re.ASCII)
@@ -284,9 +287,9 @@ def _literals(pattern: Pattern, *, marked: bool) -> list[re.Pattern[str]]:
         parts = words.split()
         text = gap.join(map(re.escape, parts))
         if parts and parts[0][0].isalnum() and (place == 0 or words[0].isspace()):
-            text = rf"(?<![^\W_]){text}"
+            text = rf"(?<![^\W_])(?<![^\W_][{_JOINING}]){text}"
         if parts and parts[-1][-1].isalnum() and (place == last or words[-1].isspace()):
-            text = rf"{text}(?![^\W_])"
+            text = rf"{text}(?![^\W_])(?![{_JOINING}][^\W_])"
         found.append(re.compile(text))
     return found
 
@@ -334,7 +337,9 @@ def _values(  # noqa: PLR0917  one step of `_matches`
             found = behind.search(text, place, last + _LONGEST)
             value = "" if found is None else text[place : found.start()]
             ended = value.rstrip()
-            if found is None or LINE.search(ended) or len(LINE.findall(value)) > 1:
+            # `term 30 of a longer term 31 days`: what begins again begins there.
+            again = number == 0 and words[0].search(value)
+            if found is None or again or LINE.search(ended) or len(LINE.findall(value)) > 1:
                 return None, place
             told[name] = parsed.plain(ended)
             place = found.end()
@@ -375,9 +380,8 @@ def _inside_word(text: str, place: int, letter: str, *, before: bool) -> bool:
     """Tell whether words begin, or end, within a longer word."""
     if not letter.isalnum():
         return False
-    if before:
-        return text[max(0, place - 1) : place].isalnum()
-    return text[place : place + 1].isalnum()
+    near = text[max(0, place - 2) : place][::-1] if before else text[place : place + 2]
+    return near[:1].isalnum() or (near[:1] in set(_JOINS) and near[1:].isalnum())
 
 
 def _quoted(quote: str, parsed: Parsed) -> Iterator[tuple[int, int]]:

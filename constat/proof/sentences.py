@@ -269,7 +269,7 @@ def describe_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech 
     place = value_column(predicate)
     valued = "" if place is None else predicate.columns[place].name
     names = [name for name in shown if name != valued]
-    subject = words(predicate.name)
+    subject = words(predicate.name).removesuffix(" of")
     if valued in shown:
         value = shown[valued]
         keys = _listed([shown[name] for name in names])
@@ -725,4 +725,4 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
         }
     ):
         subject = f"{words(predicate.columns[places[0]].name)} in {subject}"
-    return f"{subject} of {_listed(others)}" if others else subject
+    return f"{subject.removesuffix(' of')} of {_listed(others)}" if others else subject

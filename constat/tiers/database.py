@@ -593,7 +593,7 @@ def _merging(
     extra = sum(fetched.repeated.values())
     reason = (
         f"{where} gave {extra} of {fetched.count} rows more than once;"
-        " add the row's own key to it, or say `distinct` [C0523]"
+        " add the row's own key to it, or write `@[distinct]` before `.decl` [C0523]"
     )
     failures: dict[Row, str] = {}
     for row in fetched.repeated:

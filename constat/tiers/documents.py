@@ -231,7 +231,7 @@ class DocumentTier:
             line = self._line(document, places[next(iter(fetched.repeated))])
             failures.append(
                 f"{document.name} says a row of {predicate.name} more than once: add a column"
-                f" `line: number`, or say `distinct` (at line {line})"
+                f" `line: number`, or write `@[distinct]` before `.decl` (at line {line})"
             )
         evidence = _Evidences(predicate, document, now())
         portions = tuple(

@@ -10,7 +10,9 @@ nobody asserts is a NULL, one that is `NONE` is no row.
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
 import sqlite3
 import sys
@@ -65,6 +67,8 @@ class Bill:
     components: dict[str, Component]
     needs: frozenset[tuple[str, str]]
     licence: str | None = field(default=None)
+    judged: bool = False
+    """Whether it also says which vulnerabilities there are; that is not read."""
 
 
 def read_bill(path: Path) -> Bill:
@@ -104,6 +108,13 @@ def _checked(bill: Bill) -> Bill:
 
 def _identity(name: str, version: str | None, purl: str | None) -> str:
     return _text(purl) if purl else f"{_text(name)}@{version or '?'}"
+
+
+def _named(names: dict[str, str], reference: str) -> str:
+    if reference not in names:
+        message = f"{reference!r:.80} is referred to and not listed"
+        raise BillError(message)
+    return names[reference]
 
 
 def _text(value: object) -> str:
@@ -156,9 +167,9 @@ def _spdx(document: dict[str, Any]) -> Bill:
     for one in document["relationships"]:
         ends = (one["spdxElementId"], one["relatedSpdxElement"])
         if one["relationshipType"] == "DEPENDS_ON":
-            needs.add((names[ends[0]], names[ends[1]]))
+            needs.add((_named(names, ends[0]), _named(names, ends[1])))
         elif one["relationshipType"] == "DEPENDENCY_OF":
-            needs.add((names[ends[1]], names[ends[0]]))
+            needs.add((_named(names, ends[1]), _named(names, ends[0])))
     licence = next(iter(components[names[root]].licences), None)
     outbound = " AND ".join(sorted(licence)) if licence else None
     return Bill(_text(document["name"]), names[root], components, frozenset(needs), outbound)
@@ -185,14 +196,15 @@ def _cyclonedx(document: dict[str, Any]) -> Bill:
             _cyclonedx_licences(one.get("licenses")),
         )
     needs = {
-        (names[one["ref"]], names[other])
+        (_named(names, one["ref"]), _named(names, other))
         for one in document.get("dependencies", ())
         for other in one.get("dependsOn", ())
     }
     root = _identity(first["name"], first.get("version"), first.get("purl"))
     licence = next(iter(components[root].licences), None)
     outbound = " AND ".join(sorted(licence)) if licence else None
-    return Bill(_text(first["name"]), root, components, frozenset(needs), outbound)
+    judged = bool(document.get("vulnerabilities"))
+    return Bill(_text(first["name"]), root, components, frozenset(needs), outbound, judged)
 
 
 def _nested(components: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -208,9 +220,12 @@ def _cyclonedx_licences(entries: list[dict[str, Any]] | None) -> tuple[frozenset
         return (None,)
     if "expression" in entries[0]:
         return choices(entries[0]["expression"])
-    # Several licences without an expression all apply.
-    found = [one["license"].get("id") or one["license"]["name"] for one in entries]
-    return (frozenset(map(_text, found)),)
+    # Several licences without an expression all apply; one that nobody asserts leaves all open.
+    found = [_text(one["license"].get("id") or one["license"]["name"]) for one in entries]
+    named = frozenset(found) - {"NONE"}
+    if "NOASSERTION" in named:
+        return (None,)
+    return (named,) if named else ()
 
 
 # --------------------------------------------------------------------------- licence expressions
@@ -348,16 +363,28 @@ def read_folder(folder: Path) -> list[Bill]:
 
 
 def main() -> int:
-    """Read a folder into a new database; 1 where a bill is refused."""
-    folder, database = map(Path, sys.argv[1:3])
+    """Read a folder into a new database; 1 where a bill is refused, and then there is none."""
+    parser = argparse.ArgumentParser(description="Read bills of materials into a new database.")
+    parser.add_argument("folder", type=Path, help="where *.spdx.json and *.cdx.json lie")
+    parser.add_argument("database", type=Path, help="the SQLite file that is made")
+    given = parser.parse_args()
+    if given.database.exists():
+        print(f"refused: {given.database.name} is there already", file=sys.stderr)
+        return 1
+    growing = given.database.with_name(f"{given.database.name}.{os.getpid()}.new")
     try:
-        bills = read_folder(folder)
-        with closing(sqlite3.connect(database)) as connection, connection:
+        bills = read_folder(given.folder)
+        with closing(sqlite3.connect(growing)) as connection, connection:
             store(bills, connection)
-    except (BillError, sqlite3.Error) as problem:
+        growing.replace(given.database)
+    except (BillError, OSError, sqlite3.Error) as problem:
         print(f"refused: {problem}", file=sys.stderr)
         return 1
-    print(f"read {len(bills)} bills")
+    finally:
+        growing.unlink(missing_ok=True)
+    for name in (one.product for one in bills if one.judged):
+        print(f"{name}: its `vulnerabilities` were not read", file=sys.stderr)
+    print(f"read {len(bills)} bill{'' if len(bills) == 1 else 's'}")
     return 0
 
 

@@ -42,6 +42,13 @@ def pattern(written: str, kind: Kind = Kind.SYMBOL, locale: str = "") -> Finder:
         ("Fee: {a}", Kind.NUMBER, "Fee: 12x", ["12x"]),
         ("Fee: {a}", Kind.NUMBER, "Fee: none", ["none"]),
         ("Fee: {a}", Kind.NUMBER, "Coffee Fee: 1, aFee: 2", ["1"]),
+        (
+            "Version: {a}",
+            Kind.SYMBOL,
+            "Metadata-Version: 2\nmy_Version: 3\nx.Version: 4\nMy Version: 5\n_Version: 6",
+            ["5", "6"],
+        ),
+        ("term {a} days", Kind.NUMBER, "term 30 days-long, term 31 days.", ["31"]),
         ("by {a} of", Kind.SYMBOL, "by Acme Inc. of\nby\nBirch of", ["Acme Inc.", "Birch"]),
         ("by {a}", Kind.SYMBOL, "by Acme Inc.  \nmore", ["Acme Inc."]),
         ("by {a} of", Kind.SYMBOL, "by Acme\n\nanother of", []),

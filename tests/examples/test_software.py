@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import runpy
+import subprocess
+import sys
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -241,3 +243,44 @@ def test_two_builds_hold_the_same_rows(tmp_path: Path, project: Path) -> None:
 def test_the_goals_of_the_readme_are_answered(session: Session, goal: str) -> None:
     result = session.prove(goal)
     assert session.verify(result.certificate).verdict == result.verdict.value
+
+
+def bill(**more: object) -> dict[str, object]:
+    component = {"name": "app", "version": "1", "bom-ref": "app"}
+    return {"bomFormat": "CycloneDX", "metadata": {"component": component}, **more}
+
+
+@pytest.mark.parametrize(
+    ("licenses", "wanted"),
+    [
+        (None, (None,)),
+        ([{"license": {"name": "NOASSERTION"}}], (None,)),
+        ([{"license": {"id": "MIT"}}, {"license": {"name": "NOASSERTION"}}], (None,)),
+        ([{"license": {"name": "NONE"}}], ()),
+        ([{"license": {"id": "MIT"}}], (frozenset({"MIT"}),)),
+    ],
+)
+def test_a_licence_that_nobody_asserts_is_unknown(
+    reader: dict[str, Any], tmp_path: Path, licenses: object, wanted: object
+) -> None:
+    file = tmp_path / "a.cdx.json"
+    told = {"name": "lib", **({} if licenses is None else {"licenses": licenses})}
+    file.write_text(json.dumps(bill(components=[told])))
+    assert reader["read_bill"](file).components["lib@?"].licences == wanted
+
+
+def test_a_folder_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    program = [sys.executable, str(ROOT / "examples" / "software" / "read_boms.py")]
+    lost = bill(dependencies=[{"ref": "app", "dependsOn": ["ghost"]}])
+    (tmp_path / "a.cdx.json").write_text(json.dumps(lost))
+    ran = subprocess.run(
+        [*program, tmp_path, tmp_path / "x"], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, "'ghost' is referred to and not listed" in ran.stderr) == (1, True)
+    assert [one.name for one in tmp_path.iterdir()] == ["a.cdx.json"]
+    (tmp_path / "a.cdx.json").write_text(json.dumps(bill(vulnerabilities=[{"id": "V"}])))
+    ran = subprocess.run(
+        [*program, tmp_path, tmp_path / "x"], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "read 1 bill\n")
+    assert ran.stderr == "app: its `vulnerabilities` were not read\n"

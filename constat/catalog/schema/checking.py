@@ -461,7 +461,9 @@ class _Checking:
                 told = f"`{shown}`" + (
                     f" where {naming} is {where}" if naming != one.column.name else ""
                 )
-                self._strange.setdefault(one.column.name, []).append(told)
+                said = self._strange.setdefault(one.column.name, [])
+                if told not in said:
+                    said.append(told)
         return decided, len(rows)
 
     def _beginning(self, columns: Sequence[ColumnSchema]) -> list[RawRow]:
