@@ -1,28 +1,35 @@
 """Find the files behind the tables of a folder, and name their state.
 
-In: a table's file or pattern, and the project's folder. Out: `FileTable`: the files in order with
-what tells their states apart, or why there are none. Invariants (semantics 29): every file lies in
-the project after resolving links; a missing file is a failure and never an empty table. A file that
-has just been written is looked at again a moment later, because a second writing within the same
-tick of the clock leaves the same time. What files hold is not compared (decision 0060). Example:
-`data/orders-*.parquet` gives its files by name.
+In: what a project says of a table's files, and its folder. Out: `FileTable`: the files in order
+with what tells their states apart, or why there are none. Invariants (semantics 29): every file
+lies in the project after resolving links; a missing file is a failure, never an empty table. One
+that has just been written is looked at again a moment later, because a second writing within the
+same tick of the clock leaves the same time. What files hold is not compared (decision 0060).
+Example: `data/orders-*.parquet` gives its files by name.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
 import hashlib
 import time
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.catalog.connection import SourceFailureError
+from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
+from constat.logic import Kind, find_locale
 from constat.project import inside
-from constat.project.settings import split_sheet
+from constat.project.files import SEPARATED, UTF_8, TableFiles, split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from constat.logic import Locale
 
 _WILD: Final = frozenset("*?[")
 _MOST_FILES: Final = 10_000
@@ -40,23 +47,27 @@ Mark = tuple[int, int, int, int, int]
 
 @frozen
 class FileTable:
-    """The files of one table, in the order of their names, or the reason why it has none."""
+    """The files of one table, in the order of their names, or the reason why it has none.
 
+    `setting` says how they are read.
+    """
+
+    setting: TableFiles
     files: tuple[Path, ...] = ()
     marks: tuple[Mark, ...] = ()
     failure: str = ""
 
 
-def find_tables(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTable]:
+def find_tables(settings: Mapping[str, TableFiles], folder: Path) -> dict[str, FileTable]:
     """Look at all files, and again where one was written just now.
 
     A file that is written all the time has no state: its table gets no marks, and is like no other.
     """
-    found = _looked(patterns, folder)
+    found = _looked(settings, folder)
     for _ in range(_ATTEMPTS):
         if not settle([mark for table in found.values() for mark in table.marks]):
             return found
-        before, found = found, _looked(patterns, folder)
+        before, found = found, _looked(settings, folder)
         if found == before:
             return found
     return {
@@ -65,8 +76,8 @@ def find_tables(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTabl
     }
 
 
-def _looked(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTable]:
-    return {name: find_table(pattern, folder) for name, pattern in patterns.items()}
+def _looked(settings: Mapping[str, TableFiles], folder: Path) -> dict[str, FileTable]:
+    return {name: find_table(setting, folder) for name, setting in settings.items()}
 
 
 def settle(marks: Sequence[Mark]) -> bool:
@@ -89,20 +100,24 @@ def _seconds_left(changed: int) -> float:
     return tick - max(ago, 0) if -_MOST_AHEAD_SECONDS < ago < tick else 0
 
 
-def find_table(pattern: str, folder: Path) -> FileTable:
+def find_table(setting: TableFiles, folder: Path) -> FileTable:
     """Look at the files of one table."""
     try:
-        files = _resolved(pattern, folder)
-        return FileTable(files, tuple(mark_of(file) for file in files))
+        files = _resolved(setting.pattern, folder)
+        return FileTable(setting, files, tuple(mark_of(file) for file in files))
     except SourceFailureError as problem:
-        return FileTable(failure=problem.reason)
+        return FileTable(setting, failure=problem.reason)
     except (OSError, ValueError) as problem:
-        return FileTable(failure=f"a file of `{pattern}` cannot be read ({type(problem).__name__})")
+        reason = f"a file of `{setting.pattern}` cannot be read ({type(problem).__name__})"
+        return FileTable(setting, failure=reason)
 
 
 def state_name(tables: Mapping[str, FileTable]) -> str:
-    """Give a short text that differs when any file does."""
-    listed = [(name, *table.marks, table.failure) for name, table in sorted(tables.items())]
+    """Give a short text that differs when any file does, or how it is read."""
+    listed = [
+        (name, table.setting.identity, *table.marks, table.failure)
+        for name, table in sorted(tables.items())
+    ]
     return f"files {hashlib.sha256(repr(listed).encode()).hexdigest()[:16]}"
 
 
@@ -132,3 +147,120 @@ def mark_of(file: Path) -> Mark:
     """Give what tells the states of a file apart; raises `OSError`."""
     about = file.stat()
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+# ------------------------------------------------------------------- what is not declared
+
+_BEGINNING: Final = 1 << 16
+_LINES: Final = 50
+_SEPARATORS: Final = (",", ";", "\t", "|")
+GUESSED_ENCODING: Final = "windows-1252"
+_NO_VALUE: Final = frozenset(
+    {
+        *("NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "None", "NaN", "nan", "nil", "."),
+        *("-", "--", "?", "unknown", "missing", "Unknown", "Missing", "n.a.", "k.A.", "k. A."),
+    }
+)
+_SPELLINGS: Final = ("en_US", "de_DE", "fr_FR", "de_CH", "en_GB", "nl_NL", "ja_JP")
+
+
+def guess_files(file: Path, pattern: str) -> TableFiles:
+    """Look at a file of separated values: its encoding, and what stands between its fields.
+
+    Other files say that themselves. Raises `OSError`.
+    """
+    plain = TableFiles(pattern)
+    if plain.ending not in SEPARATED:
+        return plain
+    encoding = _encoding_of(file)
+    with file.open(encoding="utf-8-sig" if encoding == UTF_8 else encoding, newline="") as opened:
+        lines = list(islice(iter(opened.read(_BEGINNING).splitlines(keepends=True)), _LINES))
+    if len(lines) > 1 and not lines[-1].endswith(("\r", "\n")):
+        lines.pop()
+    separator = _separator_of(lines, plain.delimiter)
+    return TableFiles(pattern, "" if separator == plain.delimiter else separator, encoding)
+
+
+def _encoding_of(file: Path) -> str:
+    """Tell UTF-8 and UTF-16 by what they must be; anything else is taken for Western European."""
+    decoder = codecs.getincrementaldecoder(UTF_8)()
+    with file.open("rb") as opened:
+        part = opened.read(_BEGINNING)
+        if part.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        try:
+            while part:
+                decoder.decode(part)
+                part = opened.read(_BEGINNING)
+            decoder.decode(b"", final=True)
+        except UnicodeError:
+            return GUESSED_ENCODING
+    return UTF_8
+
+
+def _separator_of(lines: Sequence[str], usual: str) -> str:
+    """Give what makes the same number of fields of all lines, and of most of them."""
+    best, most = usual, 1
+    for letter in (usual, *_SEPARATORS):
+        try:
+            widths = {len(row) for row in csv.reader(lines, delimiter=letter, strict=True) if row}
+        except csv.Error:
+            continue
+        width = max(widths, default=0)
+        if len(widths) == 1 and width > most:
+            best, most = letter, width
+    return best
+
+
+def guess_cells(
+    setting: TableFiles, columns: Mapping[str, Sequence[str | None]]
+) -> tuple[TableFiles, Mapping[str, Sequence[str]]]:
+    """Find, by the first cells of columns of texts, which texts mean that there is no value.
+
+    In a column of numbers or days that is what is neither, where it is a usual word for it; such a
+    word among texts may be a value, as NA is a country: those columns are given beside it, each
+    with its words. Numbers and days that one locale alone reads are read as in that locale.
+    """
+    null: dict[str, tuple[str, ...]] = {}
+    locale: dict[str, Locale] = {}
+    doubtful: dict[str, Sequence[str]] = {}
+    for name, cells in columns.items():
+        texts = dict.fromkeys(one for one in cells if one is not None)
+        words = tuple(one for one in texts if one in _NO_VALUE)
+        values = [one for one in texts if one not in _NO_VALUE]
+        known = bool(values) and all(map(_is_plain, values))
+        found = None if known or not values else _locale_of(values)
+        if found is not None:
+            locale[name.lower()] = found
+        if words and (known or found is not None):
+            null[name.lower()] = words
+        elif words:
+            doubtful[name] = words
+    guessed = replace(setting, null=MappingProxyType(null), locale=MappingProxyType(locale))
+    return guessed, doubtful
+
+
+def _is_plain(text: str) -> bool:
+    return any(_reads(text, kind) for kind in (Kind.DECIMAL, Kind.FLOAT, Kind.DATE, Kind.TIMESTAMP))
+
+
+def _reads(text: str, kind: Kind) -> bool:
+    try:
+        read_cell(text, kind)
+    except ValueError:
+        return False
+    return True
+
+
+def _locale_of(values: Sequence[str]) -> Locale | None:
+    """Give the locale in which all are numbers, or all days; nothing where two differ."""
+    found: dict[tuple[str, ...], Locale] = {}
+    for name in _SPELLINGS:
+        locale = find_locale(name)
+        if locale is None:
+            continue
+        days = tuple(map(locale.read_day, values))
+        spelled = days if all(days) else tuple(map(locale.read_number, values))
+        if all(spelled) and all(map(_is_plain, spelled)):
+            found.setdefault(spelled, locale)
+    return next(iter(found.values())) if len(found) == 1 else None

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime as dt
 import importlib
 import json
+import os
 import re
+import tempfile
 import zipfile
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn
 
 from constat.catalog.connection import (
     QueryMistakeError,
@@ -25,15 +29,16 @@ from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import FileTable, find_table, find_tables, state_name
 from constat.catalog.guard import guard
-from constat.project.settings import split_sheet
+from constat.project.files import EVERY, UTF_8, split_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
     from constat.catalog.duck_queries import DuckColumn
+    from constat.logic import Locale
     from constat.project import Database
+    from constat.project.files import TableFiles
 
 # A line that is damaged fails the whole table, by its number. Reference: RFC 4180, RFC 8259.
 
@@ -43,6 +48,8 @@ _LONGEST_HEADER: Final = 1 << 20
 _LONGEST_NAME: Final = 200
 _MOST_COLUMNS: Final = 2_000
 _LINES_AT_ONCE: Final = 5_000
+_BYTES_AT_ONCE: Final = 1 << 20
+_NAME_IT: Final = "; `encoding: windows-1252`, or another, says what it is"
 _CSV_LINE: Final = re.compile(r"CSV Error on Line: ([0-9]{1,18})\n")
 _CSV_COUNTS: Final = re.compile(r"\nExpected Number of Columns: ([0-9]+) Found: ([0-9]+)\n")
 _OPTIONS: Final = (
@@ -52,19 +59,98 @@ _OPTIONS: Final = (
 )
 
 
-def load_csv(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
-    """Load comma separated values, or values separated by tabs where a name ends in `.tsv`."""
-    delimiter = "\t" if files[0].suffix.lower() == ".tsv" else ","
-    header = header_of(files[0], delimiter)
+def load_csv(
+    session: DuckSession, name: str, table: FileTable, seconds: float, copy: DecodedCopy | None
+) -> None:
+    """Load separated values; `copy` holds files of other encodings than UTF-8."""
+    setting = table.setting
+    header = header_of(table.files[0], setting)
     columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in header)
-    for place, file in enumerate(files):
-        if header_of(file, delimiter) != header:
+    for place, file in enumerate(table.files):
+        if header_of(file, setting) != header:
             raise damaged(file, " has other columns than the first file of its table")
+        readable = file
+        if copy is not None and setting.encoding != UTF_8:
+            with session.bounded(seconds):
+                readable = copy.of(file, setting.encoding, session.check_time)
         # One file at a time, so that a mistake is known to be in this one.
-        opening = f"INSERT INTO {named(table)}" if place else f"CREATE TABLE {named(table)} AS"
-        reading = f"read_csv({quoted(str(file))}, delim = {quoted(delimiter)}, {_OPTIONS}, "
+        opening = f"INSERT INTO {named(name)}" if place else f"CREATE TABLE {named(name)} AS"
+        delimiter = quoted(setting.delimiter)
+        reading = f"read_csv({quoted(str(readable))}, delim = {delimiter}, {_OPTIONS}, "
         statement = f"{opening} SELECT * FROM {reading}columns = {{{columns}}})"  # noqa: S608  quoted
         session.rows(statement, seconds, _Explaining(file, len(header)))
+
+
+class DecodedCopy:
+    """A file in UTF-8 in place of one in another encoding: in memory, or on disk without a name."""
+
+    def __init__(self) -> None:
+        self._file: BinaryIO
+        if hasattr(os, "memfd_create"):
+            self._file = os.fdopen(os.memfd_create("constat"), "w+b")
+        else:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115  closed by `close`
+        self.path = Path(f"/proc/self/fd/{self._file.fileno()}")
+        if not self.path.exists():
+            self.path = Path(f"/dev/fd/{self._file.fileno()}")
+
+    def of(self, file: Path, encoding: str, check: Callable[[], None]) -> Path:
+        """Copy a file; gives the path to read it from until the next one is copied."""
+        self._file.seek(0)
+        self._file.truncate()
+        decoder = codecs.getincrementaldecoder(encoding)()
+        with file.open("rb") as opened:
+            try:
+                while part := opened.read(_BYTES_AT_ONCE):
+                    self._file.write(decoder.decode(part).encode())
+                    check()
+                self._file.write(decoder.decode(b"", final=True).encode())
+            except UnicodeError:
+                raise damaged(file, f" is not {encoding}") from None
+        self._file.flush()
+        return self.path
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._file.close()
+
+
+def spell(session: DuckSession, name: str, table: FileTable, seconds: float) -> None:
+    """Make what stands for no value NULL, and spell numbers and days of a locale plainly."""
+    setting = table.setting
+    listed = session.columns(f"SELECT * FROM {named(name)}")  # noqa: S608  a name of the project
+    known = {column.name.lower(): column.name for column in listed}
+    for column in (*setting.null, *setting.locale):
+        if column != EVERY and column not in known:
+            reason = f" has no column `{column}`, which `constat.yaml` names"
+            raise damaged(table.files[0], reason)
+    with session.bounded(seconds):
+        for column, label in known.items():
+            texts = (*setting.null.get(EVERY, ()), *setting.null.get(column, ()))
+            if texts:
+                session.own(
+                    f"UPDATE {named(name)} SET {named(label)} = NULL"  # noqa: S608  quoted
+                    f" WHERE {named(label)} IN ({', '.join(map(quoted, texts))})"
+                )
+            if column in setting.locale:
+                _spell_plainly(session, name, label, setting.locale[column])
+
+
+def _spell_plainly(session: DuckSession, name: str, column: str, locale: Locale) -> None:
+    """Spell each value of a column once, by a table of what differs."""
+    table, label, pairs = named(name), named(column), named(f"{name} spelled")
+    # No table of a project has a blank in its name.
+    session.own(f"CREATE TABLE {pairs} (was VARCHAR, is_now VARCHAR)")
+    listed = session.own(f"SELECT DISTINCT {label} FROM {table} WHERE {label} IS NOT NULL")  # noqa: S608  quoted
+    changed = ((was, locale.read(was)) for (was,) in listed if isinstance(was, str))
+    differing = (pair for pair in changed if pair[0] != pair[1])
+    while batch := list(islice(differing, _LINES_AT_ONCE)):
+        session.append(f"{name} spelled", batch)
+        session.check_time()
+    session.own(
+        f"UPDATE {table} SET {label} = p.is_now FROM {pairs} p WHERE {table}.{label} = p.was"  # noqa: S608  quoted
+    )
+    session.own(f"DROP TABLE {pairs}")
 
 
 def load_lines(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
@@ -104,20 +190,23 @@ class _Explaining:
             fields = "1 field" if counts[2] == "1" else f"{counts[2]} fields"
             return damaged(self._file, f"{where} has {fields}; {self._width} are named")
         if "not utf-8" in said:
-            return damaged(self._file, f"{where} is not UTF-8")
+            return damaged(self._file, f"{where} is not UTF-8{_NAME_IT}")
         if "unterminated quote" in said:
             return damaged(self._file, f"{where} has a quote that is not closed, or text behind it")
         return damaged(self._file, f"{where} cannot be read as separated values")
 
 
-def header_of(file: Path, delimiter: str) -> list[str]:
+def header_of(file: Path, setting: TableFiles) -> list[str]:
     """Give the names in the first line of a file of separated values."""
-    with file.open(encoding="utf-8-sig", newline="") as opened:
+    encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
+    with file.open(encoding=encoding, newline="") as opened:
         try:
             line = opened.readline(_LONGEST_HEADER)
-            names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
-        except UnicodeDecodeError:
-            raise damaged(file, " is not UTF-8") from None
+            names = next(csv.reader([line], delimiter=setting.delimiter, strict=True), [])
+        except UnicodeError:
+            other = setting.encoding != UTF_8
+            name = setting.encoding if other else f"UTF-8{_NAME_IT}"
+            raise damaged(file, f" is not {name}") from None
         except csv.Error:
             raise damaged(file, " has a first line that names no columns") from None
     known: dict[str, str] = {}
@@ -472,15 +561,16 @@ def connect(database: Database, folder: Path, seconds: float) -> FilesConnection
 class FilesConnection(DuckReading):
     """Tables in files; implements `Connection`. Loading a table takes `seconds` at most."""
 
-    def __init__(self, patterns: Mapping[str, str], folder: Path, seconds: float) -> None:
+    def __init__(self, settings: Mapping[str, TableFiles], folder: Path, seconds: float) -> None:
         super().__init__()
-        self._patterns = {name.lower(): pattern for name, pattern in patterns.items()}
+        self._settings = settings
         self._folder = folder
         self._seconds = seconds
         self._found: Mapping[str, FileTable] = {}
         self._loaded: dict[str, SourceTable] = {}
         self._failed: dict[str, SourceFailureError] = {}
         self._reads = False
+        self._copy: DecodedCopy | None = None
         self.snapshot: str | None = None
 
     @staticmethod
@@ -494,13 +584,16 @@ class FilesConnection(DuckReading):
             self._reading().check_lost()
             return False
         self._reads = True
-        found = find_tables(self._patterns, self._folder)
+        found = find_tables(self._settings, self._folder)
         if self._session is not None and not self._session.lost and found == self._found:
             return False
         self.close()
         self._found = found
         self.snapshot = state_name(found)
         readable = [file for table in found.values() for file in table.files]
+        if any(one.encoding != UTF_8 for one in self._settings.values()):
+            self._copy = DecodedCopy()
+            readable.append(self._copy.path)
         self._session = DuckSession(None, readable)
         return True
 
@@ -511,6 +604,9 @@ class FilesConnection(DuckReading):
     def close(self) -> None:
         """Close the session, and forget what it held."""
         super().close()
+        if self._copy is not None:
+            self._copy.close()
+            self._copy = None
         self._loaded.clear()
         self._failed.clear()
 
@@ -518,7 +614,7 @@ class FilesConnection(DuckReading):
         """Give the tables; the columns are known of those that a query has needed."""
         return {
             name: self._loaded.get(name, SourceTable(name, (), plain=False))
-            for name in self._patterns
+            for name in self._settings
         }
 
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
@@ -534,7 +630,7 @@ class FilesConnection(DuckReading):
 
     def _columns(self, query: str) -> tuple[DuckColumn, ...]:
         if query not in self._described:
-            for name in sorted(guard(query, self.dialect).tables & self._patterns.keys()):
+            for name in sorted(guard(query, self.dialect).tables & self._settings.keys()):
                 self._load(name)
         with self._held_against_beginning():
             return super()._columns(query)
@@ -562,18 +658,20 @@ class FilesConnection(DuckReading):
         if table.failure:
             raise SourceFailureError(table.failure, "C0541")
         session = self._reading()
-        match table.files[0].suffix.lower():
+        match table.setting.ending:
             case ".parquet":
                 _view_parquet(session, name, table.files, self._seconds)
             case ".csv" | ".tsv":
-                load_csv(session, name, table.files, self._seconds)
+                load_csv(session, name, table, self._seconds, self._copy)
             case ".xlsx":
-                _, sheet = split_sheet(self._patterns[name])
+                _, sheet = split_sheet(table.setting.pattern)
                 load_sheets(session, name, table.files, sheet, self._seconds)
             case ".arrow" | ".arrows" | ".feather":
                 load_arrow(session, name, table.files, self._seconds)
             case _:
                 load_lines(session, name, table.files, self._seconds)
+        if table.setting.null or table.setting.locale:
+            spell(session, name, table, self._seconds)
         self._check_same(name)
         columns = tuple(
             SourceColumn(column.name.lower(), column.written, never_null=False)
@@ -601,11 +699,11 @@ class FilesConnection(DuckReading):
     def _check_unchanged(self) -> None:
         """Compare what is read where it lies; what was loaded cannot change any more."""
         for name in self._loaded:
-            if self._found[name].files[0].suffix.lower() == ".parquet":
+            if self._settings[name].ending == ".parquet":
                 self._check_same(name)
 
     def _check_same(self, name: str) -> None:
-        if find_table(self._patterns[name], self._folder) != self._found[name]:
+        if find_table(self._settings[name], self._folder) != self._found[name]:
             reason = f"a file of the table {name} changed while it was read"
             raise SourceFailureError(reason, "C0542")
 

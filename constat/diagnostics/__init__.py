@@ -6,10 +6,9 @@ external (configuration, sources, tiers, facts), 06 models and authoring, 07 bac
 
 from __future__ import annotations
 
-from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity
+from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity, Span
 from constat.diagnostics.json_form import JsonObject, to_json
 from constat.diagnostics.render import render
-from constat.diagnostics.span import Span
 from constat.diagnostics.words import counted, nearest
 
 __all__ = [

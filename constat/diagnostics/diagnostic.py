@@ -10,12 +10,34 @@ invariant: a diagnostic names its code, and the code is in the catalogue. Exampl
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import Enum
 
-from constat.diagnostics.span import Span
 from constat.frozen import frozen
 
 _MOST_NOTES = 8
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of one source, from `line`:`column` up to but not including the end.
+
+    Lines and columns count from 1, columns in characters.
+    `source` is the name people know the text by: a path relative to the project, `<goal>`.
+    """
+
+    source: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def to(self, other: Span) -> Span:
+        """Give the stretch from the start of this span to the end of the other one."""
+        return Span(self.source, self.line, self.column, other.end_line, other.end_column)
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}"
 
 
 class Severity(Enum):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from constat.diagnostics.diagnostic import Diagnostic
-from constat.diagnostics.span import Span
+from constat.diagnostics.diagnostic import Diagnostic, Span
 
 JsonObject = dict[str, object]
 

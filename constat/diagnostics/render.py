@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from constat.diagnostics.diagnostic import Diagnostic, Severity
-from constat.diagnostics.span import Span
+from constat.diagnostics.diagnostic import Diagnostic, Severity, Span
 
 # No control, bidirectional or half character of the text gets through as itself; the mark stands
 # under what it means, also behind tabs and wide characters.

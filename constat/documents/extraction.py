@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -48,7 +47,6 @@ _BLANKS: Final = re.compile(r"\s+")
 _JOINS: Final = "-\u2010\u2011_.'\u2019"
 _JOINING: Final = re.escape(_JOINS)
 """What joins words between letters: `Version` does not stand in `Metadata-Version`."""
-_DIGITS: Final = re.compile(r"[+-]?\d+\Z", re.ASCII)
 _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z", re.ASCII)
 _AMBIGUOUS: Final = re.compile(r"[+-]?\d{1,3}\.\d{3}\Z", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?\d(?:[\d.,'\u2019\u00a0\u202f ]*\d)?", re.ASCII)
@@ -230,44 +228,20 @@ def plain_cell(words: str, kind: Kind, locale: Locale | None) -> str:
     a thousand and more in one country, and one and a quarter in another.
     """
     if kind in _NUMBERS:
-        return _plain_number(words, locale) or words
+        return _plain_number(words) if locale is None else _number_of(words, locale)
     if kind is Kind.DATE and locale is not None:
-        return _plain_day(words, locale) or words
+        return locale.read_day(words) or words
     return words
 
 
-def _plain_number(words: str, locale: Locale | None) -> str:
-    if _DIGITS.match(words):
-        return words.removeprefix("+")
-    if locale is None:
-        if _AMBIGUOUS.match(words):
-            return f"{words}, or a thousand times as much"
-        return words.removeprefix("+") if _PLAIN.match(words) else ""
-    spelled = words.replace("\u00a0", " ").replace("\u202f", " ").replace("\u2019", "'")
-    group, mark = re.escape(locale.group), re.escape(locale.mark)
-    groups = rf"\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}"
-    found = re.match(rf"([+-]?)({groups}|\d+)(?:{mark}(\d+))?\Z", spelled, re.ASCII)
-    if found is None:
-        return ""
-    whole = found[2].replace(locale.group, "")
-    # The spelling of the locale itself is the rule for where groups stand.
-    if locale.group in found[2] and found[2] not in {
-        locale.number(Decimal(whole)),
-        _by_threes(whole, locale.group),
-    }:
-        return ""
-    return f"{found[1].replace('+', '')}{whole}" + (f".{found[3]}" if found[3] else "")
+def _plain_number(words: str) -> str:
+    if _AMBIGUOUS.match(words):
+        return f"{words}, or a thousand times as much"
+    return words.removeprefix("+") if _PLAIN.match(words) else words
 
 
-def _by_threes(digits: str, group: str) -> str:
-    return f"{int(digits):,}".replace(",", group)
-
-
-def _plain_day(words: str, locale: Locale) -> str:
-    names = {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})"}
-    form = "".join(names.get(letter, re.escape(letter)) for letter in locale.day)
-    found = re.match(rf"{form}\Z", words.strip(), re.ASCII)
-    return f"{found['Y']}-{int(found['m']):02}-{int(found['d']):02}" if found else ""
+def _number_of(words: str, locale: Locale) -> str:
+    return locale.read_number(words) or locale.foreign(words)
 
 
 # --------------------------------------------------------------------------------- patterns
@@ -306,10 +280,9 @@ def _matches(
     A value ends where the next words begin, on its line; at the end of a pattern a number or day
     ends where it ends, and a text with its line.
     """
-    text = parsed.text
-    words = _literals(pattern, marked=parsed.marked)
+    words = [_Ahead(one, parsed.text) for one in _literals(pattern, marked=parsed.marked)]
     place = 0
-    while (begun := words[0].search(text, place)) is not None:
+    while (begun := words[0].next(place)) is not None:
         check()
         place = begun.end()
         told, end = _values(pattern, words, parsed, kinds, locale, begun.end())
@@ -318,9 +291,29 @@ def _matches(
             place = max(place, end)
 
 
+class _Ahead:
+    """Finds words at or behind a place; places that grow are looked through once in all."""
+
+    def __init__(self, words: re.Pattern[str], text: str) -> None:
+        self.words = words
+        self._text = text
+        self._from = 0
+        self._found: re.Match[str] | None = None
+        self._looked = False
+
+    def next(self, place: int) -> re.Match[str] | None:
+        """Give the first match from a place on."""
+        found = self._found
+        gone = found is not None and found.start() < place
+        if not self._looked or place < self._from or gone:
+            self._found = self.words.search(self._text, place)
+            self._from, self._looked = place, True
+        return self._found
+
+
 def _values(  # noqa: PLR0917  one step of `_matches`
     pattern: Pattern,
-    words: Sequence[re.Pattern[str]],
+    words: Sequence[_Ahead],
     parsed: Parsed,
     kinds: Mapping[str, Kind],
     locale: Locale | None,
@@ -332,14 +325,16 @@ def _values(  # noqa: PLR0917  one step of `_matches`
         line = LINE.search(text, place, place + _LONGEST)
         last = line.start() if line is not None else min(len(text), place + _LONGEST)
         behind = words[number + 1]
-        if behind.pattern:
+        if behind.words.pattern:
             # The words may begin in the next line, and go on in the one after it.
-            found = behind.search(text, place, last + _LONGEST)
-            value = "" if found is None else text[place : found.start()]
+            found = behind.next(place)
+            if found is None or found.end() > last + _LONGEST:
+                return None, place
+            value = text[place : found.start()]
             ended = value.rstrip()
             # `term 30 of a longer term 31 days`: what begins again begins there.
-            again = number == 0 and words[0].search(value)
-            if found is None or again or LINE.search(ended) or len(LINE.findall(value)) > 1:
+            again = number == 0 and words[0].words.search(value)
+            if again or LINE.search(ended) or len(LINE.findall(value)) > 1:
                 return None, place
             told[name] = parsed.plain(ended)
             place = found.end()

@@ -9,12 +9,18 @@ Reference: Unicode CLDR, number symbols and short dates with four digits of the 
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
 from constat.frozen import frozen
 
 _GROUP: Final = 3
+_LONGEST: Final = 1_000
+"""Characters of a number at most."""
+_LIKE_A_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z", re.ASCII)
+_BLANKS: Final = MappingProxyType(str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2019": "'"}))
 
 
 @frozen
@@ -59,6 +65,38 @@ class Locale:
         day, _, time = text.removesuffix("Z").partition("T")
         clock, _, fraction = time.partition(".")
         return f"{self.date(day)} {clock}{self.mark + fraction if fraction else ''} UTC"
+
+    def read(self, words: str) -> str:
+        """Spell a number or a day of this locale plainly; everything else stays as it is."""
+        if len(words) > _LONGEST:
+            return words
+        return self.read_day(words) or self.read_number(words) or self.foreign(words)
+
+    def read_number(self, words: str) -> str:
+        """Spell a number of this locale plainly: `1.234,5` is `1234.5`; empty where it is none."""
+        group, mark = re.escape(self.group), re.escape(self.mark)
+        groups = rf"\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}"
+        spelled = words[: _LONGEST + 1].translate(_BLANKS)
+        found = re.match(rf"([+-]?)({groups}|\d+)(?:{mark}(\d+))?\Z", spelled, re.ASCII)
+        if found is None:
+            return ""
+        whole = found[2].replace(self.group, "")
+        # The spelling of the locale itself is the rule for where groups stand.
+        threes = f"{int(whole):,}".replace(",", self.group)
+        if self.group in found[2] and found[2] not in {self.number(Decimal(whole)), threes}:
+            return ""
+        return f"{found[1].replace('+', '')}{whole}" + (f".{found[3]}" if found[3] else "")
+
+    def read_day(self, words: str) -> str:
+        """Spell a day of this locale as `YYYY-MM-DD`; empty where it is none."""
+        names = {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})"}
+        form = "".join(names.get(letter, re.escape(letter)) for letter in self.day)
+        found = re.match(rf"{form}\Z", words.strip(), re.ASCII)
+        return f"{found['Y']}-{int(found['m']):02}-{int(found['d']):02}" if found else ""
+
+    def foreign(self, words: str) -> str:
+        """Say of what looks like a number, and is none of this locale, that it is none."""
+        return f"{words} is not written as in {self.name}" if _LIKE_A_NUMBER.match(words) else words
 
     def _grouped(self, digits: str) -> str:
         head, parts = digits[:-_GROUP], [digits[-_GROUP:]]

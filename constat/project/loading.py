@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import LOCALES, find_locale
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
+from constat.project.files import read_files
 from constat.project.places import CONFIGURATION, files_at, folder_at, inside
 from constat.project.reading import Expanded, Sections, expand, suggestion
 from constat.project.settings import (
@@ -53,7 +54,6 @@ from constat.project.settings import (
     read_closed,
     read_explore,
     read_facts,
-    read_files,
     read_memory,
     read_record,
 )

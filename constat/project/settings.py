@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 from decimal import Decimal
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from constat.project.apis import ApiSetting
     from constat.project.documents import DocumentsSetting
+    from constat.project.files import TableFiles
     from constat.project.reading import Expanded, Sections
 
 # Without a word of the project no predicate is planned by a model, and every bound is finite.
@@ -518,7 +519,7 @@ class Database:
     """A connection. `address` may hold a password and never appears in `repr`.
 
     `seconds` and `rows` bound a single query. `immutable` promises that nobody writes the file.
-    With `files` it is a folder of tables: each name's file, or pattern of files, in the project.
+    With `files` it is a folder of tables: each name's files in the project.
     With `frames` its tables are frames of the running program; no configuration says that.
     """
 
@@ -528,7 +529,7 @@ class Database:
     seconds: float | None = None
     rows: int | None = None
     immutable: bool = False
-    files: Mapping[str, str] = field(default_factory=dict, hash=False)
+    files: Mapping[str, TableFiles] = field(default_factory=dict, hash=False)
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
     frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
@@ -703,57 +704,3 @@ def joined_cells(parts: Sequence[Cell], span: Span | None) -> Cell:
     variables = dict.fromkeys(name for one in parts for name in one.variables)
     missing = dict.fromkeys(name for one in parts for name in one.missing)
     return Cell(None if missing else "", tuple(variables), tuple(missing), span, tuple(parts))
-
-
-# Names are plain words that no two tables share, paths are relative and stay inside the project,
-# endings are known; whether the files exist is seen when they are read.
-
-ENDINGS: Final = (
-    *(".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json"),
-    *(".arrow", ".arrows", ".feather", ".xlsx"),
-)
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
-
-
-def split_sheet(pattern: str) -> tuple[str, str]:
-    """Give the path of a workbook and the name of a sheet; no name where none is written."""
-    path, mark, sheet = pattern.partition("#")
-    return (path, sheet) if mark and path.lower().endswith(".xlsx") else (pattern, "")
-
-
-def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, str]:
-    """Give the pattern of each table's files; every mistake is reported."""
-    if node is None:
-        return {}
-    found: dict[str, str] = {}
-    before = len(sections.diagnostics)
-    for key, value in sections.entries(node, f"`files` of {what}"):
-        name = key.text.lower()
-        if not _NAME.match(name):
-            message = f"`{printable(key.text)}` in `files` of {what} is no name for a table"
-            hint = "use letters, digits and `_`, with a letter first"
-            sections.complain("C0504", message, key, hint=hint)
-        elif name in found:
-            sections.complain("C0502", f"the table `{name}` of {what} stands twice", key)
-        elif pattern := _pattern(value, what, sections):
-            found[name] = pattern
-    if not found and len(sections.diagnostics) == before:
-        sections.complain("C0504", f"`files` of {what} names no table", node)
-    return found
-
-
-def _pattern(node: Node, what: str, sections: Sections) -> str:
-    written = sections.text(node, f"a file of {what}")
-    if not written or not isinstance(node, Text):
-        return ""
-    path = PurePosixPath(split_sheet(written)[0])
-    if path.is_absolute() or ".." in path.parts:
-        sections.complain(
-            "C0505", "this path leads out of the project", node, note="data lies in its folder"
-        )
-        return ""
-    if path.suffix.lower() not in ENDINGS:
-        message = f"a file of {what} is of a kind that cannot be read"
-        sections.complain("C0504", message, node, hint=f"known: {', '.join(ENDINGS)}")
-        return ""
-    return written

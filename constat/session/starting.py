@@ -8,12 +8,12 @@ import re
 import runpy
 import sys
 from contextlib import closing, contextmanager, redirect_stdout
-from dataclasses import field
+from dataclasses import field, replace
 from io import StringIO
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 from constat.catalog import (
@@ -25,6 +25,7 @@ from constat.catalog import (
 )
 from constat.catalog.drivers import open_connection, sql_of
 from constat.catalog.duck_session import DuckSession
+from constat.catalog.file_tables import GUESSED_ENCODING, guess_cells, guess_files
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
@@ -34,14 +35,16 @@ from constat.catalog.schema.drafting import (
     plural_of,
 )
 from constat.catalog.schema.introspection import reading
+from constat.catalog.schema.local import look as look_at_files
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
+from constat.catalog.schema.samples import beginning as rows_of_beginning
 from constat.catalog.schema.words import identifier, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
-from constat.project.reading import expand
-from constat.project.settings import ENDINGS
+from constat.project.files import ENDINGS, TYPED, UTF_8, TableFiles
+from constat.project.reading import Expanded, expand
 from constat.session.catalog import dialect_of, signature_of
 from constat.session.session import Session
 from constat.store.catalog import CatalogIndex
@@ -67,7 +70,10 @@ _SECRET: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _DUCKDB_ENDINGS: Final = frozenset({".duckdb", ".ddb"})
+_Value = TypeVar("_Value")
 _MOST_FILES: Final = 200
+_LOOKED_AT: Final = 10_000
+_TAB: Final = "\t"
 _LONGEST: Final = 30
 
 
@@ -75,13 +81,15 @@ _LONGEST: Final = 30
 class Beginning:
     """A database for `constat.yaml`. `address` is written there, `files` are in its place.
 
-    `secrets` are the values of the variables that stand in the address.
+    `secrets` are the values of the variables that stand in the address. `doubts` are comments for
+    whoever reads `constat.yaml`.
     """
 
     name: str
     address: str = ""
-    files: Mapping[str, str] = field(default_factory=dict, hash=False)
+    files: Mapping[str, TableFiles] = field(default_factory=dict, hash=False)
     secrets: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    doubts: tuple[str, ...] = ()
 
 
 def beginning(written: str, folder: Path, here: Path) -> Beginning:
@@ -155,18 +163,21 @@ def _from_file(kind: str, path: Path, folder: Path) -> Beginning:
 
 
 def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
-    files: dict[str, str] = {}
+    files: dict[str, TableFiles] = {}
     for path in paths:
         relative = _within(path, folder)
         if Path(relative).is_absolute():
             message = f"`{path.name}` lies outside the project; data files lie in its folder"
             hint = "copy the file, or its folder, into the project's folder and name it there"
             raise _refused(message, hint)
-        files[_other(_name(path.stem), files)] = relative
+        try:
+            files[_other(_name(path.stem), files)] = guess_files(path, relative)
+        except OSError as problem:
+            raise _refused(f"`{path.name}` cannot be read ({type(problem).__name__})") from None
     return Beginning(_name(name), files=files)
 
 
-def _other(name: str, taken: Mapping[str, str]) -> str:
+def _other(name: str, taken: Mapping[str, TableFiles]) -> str:
     """Give a name that no file has yet: `orders.csv` and `orders.json` are two tables."""
     chosen, number = name, 2
     while chosen in taken:
@@ -310,16 +321,38 @@ def configuration(project: str, beginning: Beginning) -> str:
     """Write `constat.yaml`."""
     lines = [f"    uri: {json.dumps(beginning.address, ensure_ascii=False)}"]
     if beginning.files:
-        entries = (
-            f"      {name}: {json.dumps(path, ensure_ascii=False)}"
-            for name, path in beginning.files.items()
-        )
-        lines = ["    files:", *entries]
+        entries = (line for item in beginning.files.items() for line in _entry(*item))
+        lines = ["    files:", *entries, *(f"    # {one}" for one in beginning.doubts)]
     return _CONFIGURATION.format(
         project=json.dumps(project, ensure_ascii=False),
         name=beginning.name,
         database="\n".join(lines),
     )
+
+
+def _entry(name: str, files: TableFiles) -> Iterator[str]:
+    """Write what `constat.yaml` says of the files of a table."""
+
+    def said(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    if files.is_plain:
+        yield f"      {name}: {said(files.pattern)}"
+        return
+    yield f"      {name}:"
+    yield f"        file: {said(files.pattern)}"
+    if files.separator:
+        yield f"        separator: {said('tab' if files.separator == _TAB else files.separator)}"
+    if files.encoding != UTF_8:
+        yield f"        encoding: {files.encoding}"
+    if files.null:
+        yield "        null:"
+        yield from (
+            f"          {said(one)}: {said(list(texts))}" for one, texts in files.null.items()
+        )
+    if files.locale:
+        yield "        locale:"
+        yield from (f"          {said(one)}: {locale.name}" for one, locale in files.locale.items())
 
 
 def first_rules(predicates: Sequence[DraftedPredicate]) -> Iterator[FirstRule]:
@@ -567,7 +600,7 @@ def start(
     that nothing can be read of, C0840 for a table that is not there.
     """
     _require_new(folder)
-    begun = beginning(address, folder, here)
+    begun = _looked_into(beginning(address, folder, here), folder)
     environment = {**os.environ, **begun.secrets}
     database = Database(
         begun.name,
@@ -603,12 +636,63 @@ def start(
         goal,
         result,
         tuple(begun.secrets),
-        tuple(_hints(predicates)),
+        tuple(_hints(begun, predicates)),
     )
 
 
-def _hints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
-    """Say which predicate has no key because of the rows that are there."""
+def _looked_into(begun: Beginning, folder: Path) -> Beginning:
+    """Find by the first rows of files which texts mean no value, and how numbers are spelled."""
+    files, doubts = dict(begun.files), list(begun.doubts)
+    for name, setting in begun.files.items():
+        if setting.ending in TYPED:
+            continue
+        database = Database(begun.name, "files", Expanded(""), files={name: setting})
+        project = Project(folder.resolve(), begun.name, {begun.name: database})
+        try:
+            files[name], doubtful = guess_cells(setting, _first_cells(project, database))
+        except (SourceFailureError, QueryMistakeError):
+            # The catalog tells why nothing can be read.
+            continue
+        if setting.encoding == GUESSED_ENCODING:
+            doubts.append(f"{name} is not UTF-8: where letters look wrong, name its encoding")
+        doubts += (
+            f"column {column} of {name} holds {', '.join(words)}: list it under `null` where that"
+            " means that there is no value"
+            for column, words in doubtful.items()
+        )
+    return replace(begun, files=files, doubts=tuple(doubts))
+
+
+def _first_cells(project: Project, database: Database) -> dict[str, Sequence[str | None]]:
+    """Read the first rows of the one table of files, by columns."""
+    _, found = look_at_files(database, project.folder, project.catalog.seconds, "")
+    table = found.tables[0] if found is not None else None
+    names = [one.name for one in table.columns] if table is not None else []
+    if table is None or not names:
+        return {}
+    query = rows_of_beginning(table, names, _LOOKED_AT)
+    with reading(database, project) as connection:
+        rows = ask(connection, query, project.catalog.seconds)
+    texts = ([None if cell is None else str(cell) for cell in row] for row in rows)
+    return dict(zip(names, zip(*texts, strict=True), strict=False))
+
+
+def _grouped_by(said: Mapping[str, _Value]) -> list[tuple[_Value, str]]:
+    """Give each value once, with the columns that it is said of."""
+    found: dict[_Value, list[str]] = {}
+    for column, value in said.items():
+        found.setdefault(value, []).append(f"`{column}`")
+    return [(value, ", ".join(columns)) for value, columns in found.items()]
+
+
+def _hints(begun: Beginning, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+    """Say how files were understood, and which predicate has no key because of its rows."""
+    for table, files in begun.files.items():
+        for words, columns in _grouped_by(files.null):
+            yield f"{table}: {', '.join(words)} means that there is no value in {columns}"
+        for locale, columns in _grouped_by(files.locale):
+            yield f"{table}: {columns} as written in {locale.name}"
+    yield from begun.doubts
     for one in predicates:
         for column in one.columns:
             decided = column.decided

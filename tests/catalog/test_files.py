@@ -12,11 +12,18 @@ import pytest
 
 from constat.catalog import Question, ReadBounds, SourceFailureError, open_connection
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.file_tables import find_table, find_tables
+from constat.catalog.file_tables import (
+    find_table,
+    find_tables,
+    guess_cells,
+    guess_files,
+    state_name,
+)
 from constat.catalog.files import FilesConnection
 from constat.diagnostics import ConstatError
 from constat.logic import OPEN
 from constat.project import load_project
+from constat.project.files import TableFiles
 from tests.tiers.building import Setting, configured, declare, open_rows, reasons, rows
 
 if TYPE_CHECKING:
@@ -408,10 +415,10 @@ def test_where_times_are_whole_seconds_a_second_writing_is_waited_for(
 
     monkeypatch.setattr("constat.catalog.file_tables.mark_of", coarse)
     (tmp_path / "t.csv").write_text("x,y\n1,a\n")
-    found = find_tables({"t": "t.csv"}, tmp_path)
+    found = find_tables({"t": TableFiles("t.csv")}, tmp_path)
     assert found["t"].marks
     (tmp_path / "t.csv").write_text("x,y\n2,a\n")
-    assert find_table("t.csv", tmp_path) != found["t"]
+    assert find_table(TableFiles("t.csv"), tmp_path) != found["t"]
 
 
 def test_a_file_that_is_written_all_the_time_has_no_state(
@@ -420,7 +427,7 @@ def test_a_file_that_is_written_all_the_time_has_no_state(
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,a\n")
     monkeypatch.setattr("time.sleep", lambda _: path.write_text("x,y\n2,a\n"))
-    assert find_tables({"t": "t.csv"}, tmp_path)["t"].marks == ()
+    assert find_tables({"t": TableFiles("t.csv")}, tmp_path)["t"].marks == ()
 
 
 @pytest.mark.parametrize("how", ["changed", "gone"])
@@ -486,7 +493,7 @@ def test_only_the_named_files_can_be_read(source: Connection, tmp_path: Path) ->
 def test_loading_has_a_bound_and_may_be_tried_again(tmp_path: Path) -> None:
     lines = "".join(f'{{"x": "{n}", "y": "a"}}\n' for n in range(60_000))
     (tmp_path / "t.jsonl").write_text(lines)
-    source = FilesConnection({"t": "t.jsonl"}, tmp_path, 0.01)
+    source = FilesConnection({"t": TableFiles("t.jsonl")}, tmp_path, 0.01)
     source.begin()
     with pytest.raises(SourceFailureError, match=r"did not finish within 0\.01 s"):
         source.columns(QUERY)
@@ -497,7 +504,7 @@ def test_loading_has_a_bound_and_may_be_tried_again(tmp_path: Path) -> None:
 
 def test_loading_is_stopped_by_control_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "t.jsonl").write_text('{"x": "1", "y": "a"}\n')
-    source = FilesConnection({"t": "t.jsonl"}, tmp_path, 5)
+    source = FilesConnection({"t": TableFiles("t.jsonl")}, tmp_path, 5)
     source.begin()
 
     def stop(_: object) -> None:
@@ -509,3 +516,144 @@ def test_loading_is_stopped_by_control_c(tmp_path: Path, monkeypatch: pytest.Mon
             source.columns(QUERY)
     assert source.columns(QUERY) == ("x", "y")
     source.close()
+
+
+# ------------------------------------------------------------------ as others write them
+
+
+def every_row(answer: Answer) -> set[object]:
+    return {*rows(answer), *open_rows(answer)}
+
+
+def written_as(folder: Path, name: str, content: bytes, said: str, predicate: str) -> Setting:
+    """Give a project over one file, with what is said of how it is written."""
+    (folder / name).write_bytes(content)
+    text = f'databases: {{sales: {{files: {{t: {{file: "{name}", {said}}}}}}}}}'
+    return configured(folder, text, declare(predicate, "SELECT * FROM t"))
+
+
+GERMAN = 'id;name;price;day\n1;Müller €;1.234,50;31.12.2025\n2;;12;1.2.2026\n3;"";NA;NA\n'
+SAID = 'separator: ";", null: {price: [NA], day: [NA]}, locale: {price: de_DE, day: de_DE}'
+INVOICE = (
+    "p(id: number, @[null = unknown] name: symbol, @[null = unknown] price: Decimal,"
+    " @[null = unknown] day: Date)"
+)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1252"])
+def test_a_file_is_read_as_its_country_writes(tmp_path: Path, encoding: str) -> None:
+    said = f"{SAID}, encoding: {encoding}"
+    setting = written_as(tmp_path, "t.csv", GERMAN.encode(encoding), said, INVOICE)
+    assert every_row(setting.ask("p")) == {
+        (1, "Müller €", Decimal("1234.5"), "2025-12-31"),
+        (2, OPEN, Decimal(12), "2026-02-01"),
+        (3, "", OPEN, OPEN),
+    }
+
+
+def test_several_files_of_another_encoding_are_all_read(tmp_path: Path) -> None:
+    for number, name in enumerate(("Müller", "Größe", "x")):
+        content = f"x,y\n{number},{name}\n"
+        (tmp_path / f"t-{number}.csv").write_bytes(content.encode("iso-8859-1"))
+    text = 'databases: {sales: {files: {t: {file: "t-*.csv", encoding: iso-8859-1}}}}'
+    answer = configured(tmp_path, text, declare(PREDICATE, QUERY)).ask("p")
+    assert rows(answer) == {("0", "Müller"), ("1", "Größe"), ("2", "x")}
+
+
+def test_what_is_not_in_the_encoding_is_damage(tmp_path: Path) -> None:
+    setting = written_as(tmp_path, "t.csv", b"x,y\n1,\x81\n", "encoding: windows-1252", PREDICATE)
+    fails(setting.ask("p"), "t.csv is not windows-1252", "C0543")
+    setting = written_as(tmp_path, "u.csv", b"x,y\n1,\xfc\n", 'null: ["-"]', PREDICATE)
+    fails(setting.ask("p"), "is not UTF-8; `encoding: windows-1252`, or another", "C0543")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", "x,y\nNA,1\n-,NA\n"),
+        ("t.tsv", "x\ty\nNA\t1\n-\tNA\n"),
+        ("t.jsonl", '{"x": "NA", "y": "1"}\n{"x": "-", "y": "NA"}\n'),
+        ("t.json", '[{"x": "NA", "y": 1}, {"x": "-", "y": "NA"}]'),
+    ],
+)
+def test_a_text_for_no_value_holds_for_its_columns(tmp_path: Path, name: str, content: str) -> None:
+    predicate = "p(x: symbol, @[null = unknown] y: number)"
+    setting = written_as(tmp_path, name, content.encode(), "null: {y: [NA]}", predicate)
+    assert every_row(setting.ask("p")) == {("NA", 1), ("-", OPEN)}
+    predicate = "p(@[null = unknown] x: symbol, @[null = unknown] y: number)"
+    setting = written_as(tmp_path, name, content.encode(), 'null: ["-", NA]', predicate)
+    assert every_row(setting.ask("p")) == {(OPEN, 1), (OPEN, OPEN)}
+
+
+def test_a_column_that_is_not_there_is_no_silent_mistake(tmp_path: Path) -> None:
+    setting = written_as(tmp_path, "t.csv", b"x,y\n1,2\n", "null: {z: [NA]}", PREDICATE)
+    fails(setting.ask("p"), "has no column `z`, which `constat.yaml` names", "C0543")
+
+
+def test_a_number_of_another_country_is_not_read_plainly(tmp_path: Path) -> None:
+    predicate = "p(x: symbol, y: Decimal)"
+    content = b"x;y\na;1.5\nb;1,5\n"
+    said = 'separator: ";", locale: {y: de_DE}'
+    setting = written_as(tmp_path, "t.csv", content, said, predicate)
+    answer = setting.ask("p")
+    assert rows(answer) == {("b", Decimal("1.5"))}
+    assert any("y" in reason for reason in reasons(answer))
+
+
+def test_another_way_to_read_a_file_is_another_state_of_it(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x,y\n1,NA\n")
+    plain, other = TableFiles("t.csv"), TableFiles("t.csv", null={"y": ("NA",)})
+    states = [state_name(find_tables({"t": one}, tmp_path)) for one in (plain, other, plain)]
+    assert states[0] == states[2] != states[1]
+
+
+# ------------------------------------------------------------------------- what is guessed
+
+
+@pytest.mark.parametrize(
+    ("content", "separator", "encoding"),
+    [
+        (b"a,b\n1,2\n", "", "utf-8"),
+        (b"a\n1\n", "", "utf-8"),
+        (b"a;b\n1;2,5\n2;3\n", ";", "utf-8"),
+        (b"a|b,c\n1|2\n", "|", "utf-8"),
+        (b"a\tb\n1\t2\n", "\t", "utf-8"),
+        (b'a,b\n"x;y","z;w"\n', "", "utf-8"),
+        ("a,b\nü,2\n".encode(), "", "utf-8"),
+        ("a,b\nü,2\n".encode("latin-1"), "", "windows-1252"),
+        ("a;b\nü;2\n".encode("utf-16"), ";", "utf-16"),
+        (b"", "", "utf-8"),
+    ],
+)
+def test_separator_and_encoding_are_guessed(
+    tmp_path: Path, content: bytes, separator: str, encoding: str
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    found = guess_files(tmp_path / "t.csv", "t.csv")
+    assert (found.separator, found.encoding) == (separator, encoding)
+
+
+@pytest.mark.parametrize(
+    ("cells", "null", "locale", "doubtful"),
+    [
+        (["1", "NA", "2.5", None], ("NA",), "", ()),
+        (["2026-01-01", "-", "N/A"], ("-", "N/A"), "", ()),
+        (["1.234,5", "12", "NA"], ("NA",), "de_DE", ()),
+        (["31.12.2025", "1.2.2026"], (), "de_DE", ()),
+        (["1,234.5", "12"], (), "en_US", ()),
+        (["12/31/2025", "1/2/2026"], (), "en_US", ()),
+        (["1/2/2026", "3/4/2026"], (), "", ()),
+        (["1,234", "5,678"], (), "", ()),
+        (["NA", "DE", "FR"], (), "", ("NA",)),
+        (["NA", "NA"], (), "", ("NA",)),
+        (["a", "b"], (), "", ()),
+        ([None, None], (), "", ()),
+    ],
+)
+def test_words_for_no_value_and_spellings_are_guessed(
+    cells: list[str | None], null: tuple[str, ...], locale: str, doubtful: tuple[str, ...]
+) -> None:
+    found, doubts = guess_cells(TableFiles("t.csv"), {"X": cells})
+    assert found.null.get("x", ()) == null
+    assert found.locale["x"].name == locale if locale else "x" not in found.locale
+    assert tuple(doubts.get("X", ())) == doubtful

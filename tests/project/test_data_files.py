@@ -8,6 +8,7 @@ import pytest
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project import Database, load_project
+from constat.project.files import EVERY, TableFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,15 +41,15 @@ def test_tables_and_their_files_are_read_as_written(tmp_path: Path) -> None:
     )
     assert found.kind == "files"
     assert found.files == {
-        "customers": "data/customers.csv",
-        "orders": "data/orders-*.parquet",
-        "events": "data/Events.JSONL",
+        "customers": TableFiles("data/customers.csv"),
+        "orders": TableFiles("data/orders-*.parquet"),
+        "events": TableFiles("data/Events.JSONL"),
     }
 
 
 def test_the_type_may_be_said(tmp_path: Path) -> None:
     found = load(tmp_path, "databases: {shop: {type: files, files: {t: t.tsv}}}")
-    assert (found.kind, found.files) == ("files", {"t": "t.tsv"})
+    assert (found.kind, found.files) == ("files", {"t": TableFiles("t.tsv")})
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,18 @@ def test_the_type_may_be_said(tmp_path: Path) -> None:
         ("{main.t: t.csv}", "C0504", "no name for a table"),
         ("{1t: t.csv}", "C0504", "no name for a table"),
         ("{t: t.csv, T: u.csv}", "C0502", "twice"),
+        ("{t: {separator: x}}", "C0504", "names no `file`"),
+        ("{t: {file: t.csv, separator: xx}}", "C0504", "cannot stand there"),
+        ("{t: {file: t.csv, separator: a}}", "C0504", "cannot stand there"),
+        ("{t: {file: t.csv, encoding: utf-9}}", "C0504", "`encoding`"),
+        ("{t: {file: t.csv, encoding: rot13}}", "C0504", "`encoding`"),
+        ("{t: {file: t.csv, encoding: idna}}", "C0504", "`encoding`"),
+        ("{t: {file: t.csv, null: []}}", "C0504", "names no texts"),
+        ("{t: {file: t.csv, locale: {a: xx_YY}}}", "C0504", "`locale`"),
+        ("{t: {file: t.csv, locale: de_DE}}", "C0504", "not a table"),
+        ("{t: {file: t.csv, header: false}}", "C0503", "unknown key"),
+        ("{t: {file: t.parquet, null: [NA]}}", "C0504", "says nothing of `.parquet`"),
+        ("{t: {file: t.jsonl, encoding: utf-16}}", "C0504", "says nothing of `.jsonl`"),
     ],
 )
 def test_a_mistake_is_shown_where_it_stands(
@@ -92,3 +105,25 @@ def test_a_mistake_is_shown_where_it_stands(
 )
 def test_a_database_is_an_address_or_files(tmp_path: Path, database: str, said: str) -> None:
     assert said in complaint(tmp_path, f"databases: {{shop: {database}}}").message
+
+
+def test_how_a_file_is_written_is_said_beside_it(tmp_path: Path) -> None:
+    found = load(
+        tmp_path,
+        """
+        databases:
+          shop:
+            files:
+              t:
+                file: t.csv
+                separator: tab
+                encoding: CP1252
+                null: {Price: [NA, "-"]}
+                locale: {Price: de-DE}
+              u: {file: u.xlsx#Sheet, null: NA}
+        """,
+    ).files
+    assert (found["t"].separator, found["t"].encoding) == ("\t", "windows-1252")
+    assert found["t"].null == {"price": ("NA", "-")}
+    assert found["t"].locale["price"].name == "de_DE"
+    assert found["u"].null == {EVERY: ("NA",)}

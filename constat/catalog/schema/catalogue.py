@@ -277,7 +277,11 @@ class SchemaManager:
     def _setting(self, source: _Source) -> str:
         """Name what decides how a source is read, without its address, which may be a secret."""
         hidden = sorted(self.project.catalog.hidden)
-        files = source.files.items() if isinstance(source, Database) else source.safe
+        files = (
+            [(name, one.identity) for name, one in source.files.items()]
+            if isinstance(source, Database)
+            else source.safe
+        )
         said = (_FORM, source.kind, sorted(files), hidden)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 

@@ -13,7 +13,7 @@ from constat.catalog.file_tables import find_tables, state_name
 from constat.catalog.files import header_of, load_arrow, rows_of, sheet_rows
 from constat.catalog.schema.assembling import Assembly
 from constat.catalog.schema.described import ColumnSchema, SourceSchema, column_of
-from constat.project.settings import split_sheet
+from constat.project.files import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -227,8 +227,7 @@ def look(
     database: Database, folder: Path, seconds: float, known: str
 ) -> tuple[str, SourceSchema | None]:
     """Give the fingerprint, and the tables where it is another one than `known`."""
-    patterns = {name.lower(): pattern for name, pattern in database.files.items()}
-    tables = find_tables(patterns, folder)
+    tables = find_tables(database.files, folder)
     fingerprint = state_name(tables)
     if fingerprint == known:
         return fingerprint, None
@@ -236,8 +235,7 @@ def look(
     for name, table in tables.items():
         found.table(name, name, kind="file")
         try:
-            _, sheet = split_sheet(patterns[name])
-            _describe(found, name, table, sheet, seconds)
+            _describe(found, name, table, seconds)
         except (SourceFailureError, QueryMistakeError) as problem:
             found.problem(name, problem.reason)
         except OSError as problem:
@@ -245,31 +243,39 @@ def look(
     return fingerprint, found.finished()
 
 
-def _describe(found: Assembly, name: str, table: FileTable, sheet: str, seconds: float) -> None:
+def _describe(found: Assembly, name: str, table: FileTable, seconds: float) -> None:
     if table.failure:
         raise SourceFailureError(table.failure, "C0541")
-    match table.files[0].suffix.lower():
+    match table.setting.ending:
         case ".parquet":
             _describe_parquet(found, name, table.files, seconds)
-        case ".csv" | ".tsv" as ending:
-            names = header_of(table.files[0], "\t" if ending == ".tsv" else ",")
-            found.table(name, name, kind="file", rows=_lines(table) - len(table.files))
-            for one in names:
-                found.column(name, column_of(one, _TEXT, nullable=True))
+        case ".csv" | ".tsv":
+            _describe_separated(found, name, table)
         case ".arrow" | ".arrows" | ".feather":
             _describe_arrow(found, name, table.files[0], seconds)
         case ".xlsx":
+            _, sheet = split_sheet(table.setting.pattern)
             with closing(sheet_rows(table.files[0], sheet)) as rows:
                 for title in next(rows):
                     found.column(name, column_of(title, _TEXT, nullable=True))
         case _:
             objects = list(islice(rows_of(table.files[0]), _MOST_OBJECTS))
-            listed = table.files[0].suffix.lower() == ".json"
+            listed = table.setting.ending == ".json"
             found.table(name, name, kind="file", rows=None if listed else _lines(table))
             for one in dict.fromkeys(key for row in objects for key in row):
                 found.column(name, column_of(one, _TEXT, nullable=True))
             if len(objects) == _MOST_OBJECTS:
                 found.problem(name, f"its columns are those of the first {_MOST_OBJECTS:,} lines")
+
+
+def _describe_separated(found: Assembly, name: str, table: FileTable) -> None:
+    names = header_of(table.files[0], table.setting)
+    found.table(name, name, kind="file", rows=_lines(table) - len(table.files))
+    for one in names:
+        found.column(name, column_of(one, _TEXT, nullable=True))
+    if len(names) == 1 and (other := next((c for c in ";\t|" if c in names[0]), "")):
+        word = "tab" if other == "\t" else f'"{other}"'
+        found.problem(name, f"it has one column; write `separator: {word}` for its file")
 
 
 def _describe_parquet(found: Assembly, name: str, files: Sequence[Path], seconds: float) -> None:

@@ -1,0 +1,219 @@
+"""What `files:` of a database says: which files hold a table, and how their fields are written.
+
+Names are plain words that no two tables share, paths are relative and stay inside the project,
+endings are known; whether the files exist is seen when they are read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import field
+from pathlib import PurePosixPath
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from constat.frozen import frozen
+from constat.logic import LOCALES, find_locale
+from constat.project.document import Listing, Text, printable
+from constat.project.reading import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.logic import Locale
+    from constat.project.document import Node
+    from constat.project.reading import Sections
+
+SEPARATED: Final = (".csv", ".tsv")
+TYPED: Final = (".parquet", ".arrow", ".arrows", ".feather")
+ENDINGS: Final = (*SEPARATED, ".jsonl", ".ndjson", ".json", ".xlsx", *TYPED)
+UTF_8: Final = "utf-8"
+_ENCODINGS: Final = (
+    *(UTF_8, "utf-16", "windows-1250", "windows-1251", "windows-1252", "windows-1253"),
+    *("windows-1254", "windows-1257", "iso-8859-1", "iso-8859-2", "iso-8859-15", "koi8-r"),
+    *("shift_jis", "euc-jp", "gb18030", "big5", "euc-kr", "cp437", "cp850", "mac-roman"),
+)
+_KEYS: Final = ("file", "separator", "encoding", "null", "locale")
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
+_MOST_TEXTS: Final = 100
+EVERY: Final = ""
+"""In place of a column's name: all columns."""
+
+
+@frozen
+class TableFiles:
+    """The file of a table, or the pattern of its files, and how their fields are written.
+
+    `separator` stands between the fields of a line; where it is empty that is a comma, or a tab in
+    files that end in `.tsv`. `null` gives, by column, the texts that say that there is no value,
+    and under `EVERY` those of all columns. `locale` says, by column, how numbers and days are
+    spelled; where it says nothing they are spelled plainly. Columns are in small letters.
+    """
+
+    pattern: str
+    separator: str = ""
+    encoding: str = UTF_8
+    null: Mapping[str, tuple[str, ...]] = field(
+        default_factory=lambda: MappingProxyType({}), hash=False
+    )
+    locale: Mapping[str, Locale] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+    @property
+    def ending(self) -> str:
+        """How the names of the files end."""
+        return PurePosixPath(split_sheet(self.pattern)[0]).suffix.lower()
+
+    @property
+    def delimiter(self) -> str:
+        """What stands between the fields of a line."""
+        return self.separator or ("\t" if self.ending == ".tsv" else ",")
+
+    @property
+    def identity(self) -> str:
+        """Tell apart all ways to read the same files."""
+        null = sorted(self.null.items())
+        locale = sorted((column, one.name) for column, one in self.locale.items())
+        return repr((self.pattern, self.separator, self.encoding, null, locale))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is said but where the files are."""
+        return self.identity == TableFiles(self.pattern).identity
+
+
+def split_sheet(pattern: str) -> tuple[str, str]:
+    """Give the path of a workbook and the name of a sheet; no name where none is written."""
+    path, mark, sheet = pattern.partition("#")
+    return (path, sheet) if mark and path.lower().endswith(".xlsx") else (pattern, "")
+
+
+def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, TableFiles]:
+    """Give the files of each table; every mistake is reported."""
+    if node is None:
+        return {}
+    found: dict[str, TableFiles] = {}
+    before = len(sections.diagnostics)
+    for key, value in sections.entries(node, f"`files` of {what}"):
+        name = key.text.lower()
+        if not _NAME.match(name):
+            message = f"`{printable(key.text)}` in `files` of {what} is no name for a table"
+            hint = "use letters, digits and `_`, with a letter first"
+            sections.complain("C0504", message, key, hint=hint)
+        elif name in found:
+            sections.complain("C0502", f"the table `{name}` of {what} stands twice", key)
+        elif (one := _table(value, what, sections)) is not None:
+            found[name] = one
+    if not found and len(sections.diagnostics) == before:
+        sections.complain("C0504", f"`files` of {what} names no table", node)
+    return found
+
+
+def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
+    if isinstance(node, Text | Listing):
+        pattern = _pattern(node, what, sections)
+        return TableFiles(pattern) if pattern else None
+    said = f"a table of {what}"
+    entries = sections.table(node, said, _KEYS)
+    if "file" not in entries:
+        sections.complain("C0504", f"{said} names no `file`", node, hint="write `file: a.csv`")
+        return None
+    pattern = _pattern(entries["file"], what, sections)
+    if not pattern:
+        return None
+    found = TableFiles(
+        pattern,
+        _separator(entries.get("separator"), said, sections),
+        _encoding(entries.get("encoding"), said, sections),
+        MappingProxyType(_null(entries.get("null"), said, sections)),
+        MappingProxyType(_locale(entries.get("locale"), said, sections)),
+    )
+    _check_kind(found, entries, said, sections)
+    return found
+
+
+def _check_kind(
+    found: TableFiles, entries: Mapping[str, Node], said: str, sections: Sections
+) -> None:
+    """Refuse what a kind of file cannot be told: some say themselves how they are written."""
+    unused = {"separator", "encoding"} - (set() if found.ending not in SEPARATED else set(_KEYS))
+    unused |= {"null", "locale"} if found.ending in TYPED else set()
+    for key in sorted(unused & entries.keys()):
+        message = f"`{key}` of {said} says nothing of `{found.ending}`"
+        hint = f"take `{key}` away; such files say it themselves"
+        sections.complain("C0504", message, entries[key], hint=hint)
+
+
+def _pattern(node: Node, what: str, sections: Sections) -> str:
+    written = sections.text(node, f"a file of {what}")
+    if not written or not isinstance(node, Text):
+        return ""
+    path = PurePosixPath(split_sheet(written)[0])
+    if path.is_absolute() or ".." in path.parts:
+        sections.complain(
+            "C0505", "this path leads out of the project", node, note="data lies in its folder"
+        )
+        return ""
+    if path.suffix.lower() not in ENDINGS:
+        message = f"a file of {what} is of a kind that cannot be read"
+        sections.complain("C0504", message, node, hint=f"known: {', '.join(ENDINGS)}")
+        return ""
+    return written
+
+
+def _separator(node: Node | None, said: str, sections: Sections) -> str:
+    name = sections.text(node, f"`separator` of {said}")
+    letter = "\t" if name == "tab" else name
+    usable = len(letter) == 1 and letter.isascii() and not letter.isalnum()
+    if node is not None and name and (not usable or letter in "\"'\r\n"):
+        hint = 'write `separator: ";"`, or `separator: tab`'
+        sections.complain("C0504", f"`separator` of {said} cannot stand there", node, hint=hint)
+        return ""
+    return letter
+
+
+def _encoding(node: Node | None, said: str, sections: Sections) -> str:
+    if node is None:
+        return UTF_8
+    name = sections.text(node, f"`encoding` of {said}", UTF_8)
+    known = {codecs.lookup(one).name: one for one in _ENCODINGS}
+    try:
+        return known[codecs.lookup(name).name]
+    except (KeyError, LookupError, ValueError):
+        hint = suggestion(name, _ENCODINGS) or f"known: {', '.join(_ENCODINGS)}"
+        sections.complain("C0504", f"`encoding` of {said} is not known", node, hint=hint)
+        return UTF_8
+
+
+def _null(node: Node | None, said: str, sections: Sections) -> dict[str, tuple[str, ...]]:
+    if node is None:
+        return {}
+    if isinstance(node, Text | Listing):
+        return {EVERY: _texts(node, said, sections)}
+    return {
+        key.text.lower(): _texts(value, said, sections)
+        for key, value in sections.entries(node, f"`null` of {said}")
+    }
+
+
+def _texts(node: Node, said: str, sections: Sections) -> tuple[str, ...]:
+    found = tuple(one.text for one in sections.texts(node, f"`null` of {said}"))
+    if not 0 < len(found) <= _MOST_TEXTS:
+        hint = "write `null: [NA]`, or `null: {delay: [NA]}`"
+        sections.complain("C0504", f"`null` of {said} names no texts", node, hint=hint)
+    return found[:_MOST_TEXTS]
+
+
+def _locale(node: Node | None, said: str, sections: Sections) -> dict[str, Locale]:
+    found: dict[str, Locale] = {}
+    if node is None:
+        return found
+    for key, value in sections.entries(node, f"`locale` of {said}"):
+        name = sections.text(value, f"`locale` of {said}")
+        locale = find_locale(name)
+        if locale is not None:
+            found[key.text.lower()] = locale
+        elif name:
+            hint = suggestion(name, [one.name for one in LOCALES]) or "write `price: de_DE`"
+            sections.complain("C0504", f"`locale` of {said} is not known", value, hint=hint)
+    return found
