@@ -142,17 +142,21 @@ test-data: install ## Run the tests on public databases (CONSTAT_DATA names thei
 
 OUTSIDE := postgres or mariadb or sandbox or browser or notebook or newcomer or site or data
 
+.PHONY: test-examples
+test-examples: install ## Run examples, libraries and the commands of pages whole, of which the core has samples.
+	$(EXTRA) "examples and not ($(OUTSIDE)) and not slow"
+
 .PHONY: test-faults
 test-faults: install ## Run the tests of writers, interruptions, stopped queries, clocks and crashes.
-	$(EXTRA) "faults and not ($(OUTSIDE)) and not slow"
+	$(EXTRA) "faults and not (examples or $(OUTSIDE)) and not slow"
 
 .PHONY: test-laws
 test-laws: install ## Run the long families of cases, of which the core has samples.
-	$(EXTRA) "laws and not (faults or $(OUTSIDE)) and not slow"
+	$(EXTRA) "laws and not (examples or faults or $(OUTSIDE)) and not slow"
 
 .PHONY: test-extras
 test-extras: install browser servers ## Run the tests of all extras.
-	$(EXTRA) "($(OUTSIDE) or faults or laws) and not slow"
+	$(EXTRA) "($(OUTSIDE) or examples or faults or laws) and not slow"
 
 .PHONY: test-all
 test-all: test test-extras ## Run the core, then all extras.

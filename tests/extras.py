@@ -1,8 +1,8 @@
 """Tests that need more than Python or much time, and the table of what a run has shown.
 
 The core needs neither a server nor a browser nor public databases: `make test`. What needs one is
-marked by the fixtures and parameters it asks for, and runs by `make test-NAME`. Tests of faults
-and long families of laws are marked where they stand; a sample of each family stays in the core.
+marked by the fixtures and parameters it asks for, and runs by `make test-NAME`. Examples that
+run whole, faults and long families of laws are marked where they stand; the core has samples.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "newcomer": frozenset({"installed"}),
         "site": frozenset({"site"}),
         "data": frozenset({"data_folder"}),
+        "examples": frozenset(),
         "faults": frozenset(),
         "laws": frozenset(),
     }

@@ -51,6 +51,7 @@ def test_runs_add_to_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "newcomer    not run                  ",
         "site        not run                  ",
         "data        not run                  ",
+        "examples    not run                  ",
         "faults      not run                  ",
         "laws        not run                  ",
         "  core: 1 skipped, not shown: only root",

@@ -146,6 +146,7 @@ def plain_examples() -> list[Example]:
     return [one for one in examples() if "--format json" not in one.line]
 
 
+@pytest.mark.sampled(4, "examples")
 @pytest.mark.parametrize(
     "example", [*plain_examples(), *topic_examples()], ids=lambda one: one.line
 )

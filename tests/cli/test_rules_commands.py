@@ -313,6 +313,7 @@ def examples() -> Iterator[list[str]]:
         yield from (line.split() for line in lines if line.strip())
 
 
+@pytest.mark.sampled(4, "examples")
 @pytest.mark.parametrize("words", list(examples()), ids=" ".join)
 def test_the_examples_of_the_help_run(words: list[str], shop: Path, tmp_path: Path) -> None:
     assert words[:2] == ["constat", "rules"]

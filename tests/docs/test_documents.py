@@ -51,7 +51,7 @@ def run(command: Command, folder: Path, warm: Path, last: int) -> subprocess.Com
     )
 
 
-@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(8, "examples")
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
 def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
     shown = commands(file)
@@ -72,6 +72,7 @@ def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) 
             assert last in PROMISED
 
 
+@pytest.mark.sampled(8, "examples")
 @pytest.mark.parametrize("file", TUTORIALS, ids=lambda file: file.name)
 def test_a_tutorial_prints_what_it_shows_in_an_empty_folder(file: Path, tmp_path: Path) -> None:
     for name, text in files(file):

@@ -10,7 +10,7 @@ import pytest
 from constat import Session, Verdict
 from tests.examples.projects import copy_example, database_of, dump, readme_goals, sql
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = [pytest.mark.sampled(2), pytest.mark.examples]
 
 PROVED, DISPROVED = Verdict.PROVED, Verdict.DISPROVED
 

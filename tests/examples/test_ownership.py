@@ -14,7 +14,7 @@ from constat import Session, Verdict
 from constat.proof.formats import format_named, write_format
 from tests.examples.projects import ROOT, copy_example, database_of, dump, readme_goals, sql
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = [pytest.mark.sampled(3), pytest.mark.examples]
 
 PROVED, DISPROVED = Verdict.PROVED, Verdict.DISPROVED
 UNDER, AGAINST = Verdict.PROVED_UNDER, Verdict.DISPROVED_UNDER

@@ -89,6 +89,10 @@ def answer(folder: Path, query: str) -> tuple[Settled, list[tuple[object, ...]],
 
 @pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("key", [False, True])
+@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("null", ["none", "maybe", "unknown"])
 def test_what_reads_no_null_column_is_settled(
     tmp_path: Path, kind: str, null: str, *, key: bool

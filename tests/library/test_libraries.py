@@ -21,6 +21,8 @@ LIBRARIES = sorted(path.parent for path in (ROOT / "rules").glob("*/cases"))
 FOLDERS = sorted(path for path in (ROOT / "rules").iterdir() if path.is_dir())
 LAID_OUT = sorted(path for name in ("rules", "examples") for path in (ROOT / name).rglob("*.dl"))
 
+RUN_WHOLE = pytest.mark.sampled(6, "examples")
+
 
 def by_name(path: Path) -> str:
     return path.name
@@ -36,7 +38,7 @@ def test_every_folder_of_rules_is_a_library_with_cases_and_a_readme() -> None:
     assert [path.name for path in FOLDERS if not (path / "README.md").is_file()] == []
 
 
-@pytest.mark.sampled(3, "laws")
+@RUN_WHOLE
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
 def test_all_cases_of_a_library_are_as_expected(folder: Path) -> None:
     run = ran(folder)
@@ -44,6 +46,7 @@ def test_all_cases_of_a_library_are_as_expected(folder: Path) -> None:
     assert [f"{one.span}: {one.goal}: {one.problem}\n{one.proof}" for one in run.failures] == []
 
 
+@RUN_WHOLE
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
 def test_the_cases_of_a_library_make_every_rule_fire(folder: Path) -> None:
     (library,) = ran(folder).libraries
@@ -58,6 +61,7 @@ def test_the_cases_of_a_library_make_every_rule_fire(folder: Path) -> None:
     assert never_true == []
 
 
+@RUN_WHOLE
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
 def test_the_cases_of_a_library_have_proofs_refutations_and_open_goals(folder: Path) -> None:
     verdicts = {one.verdict for one in ran(folder).results}
