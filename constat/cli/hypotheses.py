@@ -357,10 +357,11 @@ def _what_json(found: WhatIf) -> dict[str, object]:
     }
 
 
-_DECLARE: Final = """\
-nothing that the goal rests on may be supposed, so no set was looked for; a declaration allows it
-  @[abducible(cost = 2)] @[removable(cost = 1)] .decl ...
-or for once by --abducible NAME=COST and --removable NAME=COST"""
+_ALLOW: Final = """\
+which facts would prove it is looked for among relations that you allow, and none is allowed:
+  --abducible {name}    facts may be added
+  --removable {name}    facts may be taken away
+or, for good, write `@[abducible(cost = 2)]` or `@[removable(cost = 1)]` before a `.decl`"""
 
 
 def _costs(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -464,7 +465,7 @@ def print_missing(found: MissingFacts) -> None:
     if gaps and all(gap.contested for gap in gaps):
         return
     if not found.abducible:
-        write(_DECLARE)
+        write(_ALLOW.format(name=found.candidates[0] if found.candidates else "NAME"))
         write(f"it rests on: {', '.join(found.candidates)}")
     for place, one in enumerate(found.sets, start=1):
         _print_set(found, place, one)

@@ -93,6 +93,7 @@ HABITS = [
     ("p('a').", "C0104", '`"a"`', 'p("a").'),
     ("p(.5).", "C0112", "`0.5`", "p(0.5)."),
     ("p(?x) :- q(?_x).", "C0115", "`_x`", "p(?x) :- q(_x)."),
+    ("p(?x) :- q(?x, ?_).", "C0115", "write `_`", "p(?x) :- q(?x, _)."),
     (".decl p(?x: symbol)", "C0130", "`x`", ".decl p(x: symbol)"),
     (".inptu p", "C0126", "`.input`", ".decl p(x: symbol) .input p"),
     (".decl p(x: symbol).", "C0138", "delete the dot", ".decl p(x: symbol)"),

@@ -201,12 +201,13 @@ def odd_variable(span: Span, spelling: str) -> Diagnostic:
     """A spelling such as `?_x`, `_1`, `??x`, `?é`."""
     plain = "".join(letter for letter in spelling if letter.isascii() and letter.isalnum())
     plain = plain.lstrip("0123456789") or "x"
+    edit = f"write `?{shown(plain)}` or `_{shown(plain)}`"
     return Diagnostic(
         "C0115",
         f"`{shown(spelling)}` is not a variable",
         span,
         note="a variable is `?` and a name, `_` and a name where it is used once, or `_`",
-        help=f"write `?{shown(plain)}` or `_{shown(plain)}`",
+        help=edit if spelling.strip("?_") else "write `_`",
     )
 
 
