@@ -700,7 +700,10 @@ def _hints(begun: Beginning, predicates: Sequence[DraftedPredicate]) -> Iterator
                 name = decided.column.name
                 said = f"{len(decided.strange):,} of {decided.seen:,} values of `{name}`"
                 shown = one.checked.strange[name]
-                yield f"{one.name}: all but {said} spell a {decided.almost.value}: {shown}"
+                text = f"{one.name}: all but {said} spell a {decided.almost.value}: {shown}"
+                if begun.files:
+                    text += "; `null` beside `file` lists what says that there is no value"
+                yield text
         found = near_key_of(one)
         if found is not None and not found[0].is_key:
             near, name = found

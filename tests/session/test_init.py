@@ -260,6 +260,7 @@ def test_a_value_of_another_kind_than_all_others_is_shown_with_its_row(
     assert (
         f"all but 1 of 8 values of `{name}` spell a {spelled}: `{value}` where id is 8" in ran.out
     )
+    assert ("`null` beside `file` lists what says" in ran.out) == (kind == "csv")
     rules = tmp_path / "rules" / "sources.dl"
     written = rules.read_text()
     assert f"{name}: {drafted}" in written
