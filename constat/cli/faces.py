@@ -78,8 +78,9 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
     "--port", metavar="N", type=click.IntRange(1, 65_535), default=_SERVER_PORT, show_default=True
 )
 @click.option("--tokens", metavar="FILE", help="Who may come in: NAME ROLE sha256:HEX lines.")
-@click.option("--new-token", metavar="NAME:ROLE", help="Add a token to the file and print it.")
+@click.option("--new-token", metavar="NAME:ROLE[:model]", help="Add a token; print it.")
 @click.option("--openapi", is_flag=True, help="Print the OpenAPI document and end.")
+@click.option("--graphql", is_flag=True, help="Print the schema of GraphQL and end.")
 @click.option("--by", metavar="NAME", default="", help="Who asks where no token is needed.")
 @project_option
 def serve_command(  # noqa: PLR0913  one argument for each option
@@ -89,14 +90,17 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     tokens: str | None,
     new_token: str | None,
     openapi: bool,
+    graphql: bool,
     by: str,
     project: str | None,
 ) -> int:
-    """Serve a project over HTTP: REST, with an OpenAPI document at /openapi.json.
+    """Serve a project over HTTP: REST, with an OpenAPI document at /openapi.json, and GraphQL.
 
-    Roles: a viewer asks, an analyst also states facts in their own name, an admin also reads the
-    log. Nothing here approves a rule. Without --tokens everybody on this machine is an admin, and
-    only loopback is served. Tokens are kept as hashes. For other machines let a proxy that speaks
+    Roles: a viewer asks, an analyst also states facts in their own name and asks in words, an
+    approver also decides about drafts of others, an admin also reads the log. NAME:ROLE:model is
+    the token of a program that a model drives: it approves and states nothing. Without --tokens
+    everybody on this machine is an admin, who approves nothing, and only loopback is served. Tokens
+    are kept as hashes. For other machines let a proxy that speaks
     TLS stand before it. Needs the extra: pip install 'constat[server]'
 
     Examples:
@@ -111,16 +115,21 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     try:
         from constat import server  # noqa: PLC0415  loaded when it is used
     except ImportError:
-        message = "a server needs the packages starlette and uvicorn, which are not installed"
+        message = "a server needs packages that are not installed: starlette, uvicorn, strawberry"
         hint = "pip install 'constat[server]'"
         raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
     if openapi:
         write_json(server.openapi())
+    elif graphql:
+        from constat.server.graph import schema_text  # noqa: PLC0415  heavy library, loaded on use
+
+        write(schema_text().rstrip())
     elif new_token is not None:
         if tokens is None:
             raise click.BadParameter("it needs --tokens FILE", param_hint="--new-token")
-        name, _, role = new_token.partition(":")
-        write(server.new_token(Path(tokens), name, role))
+        name, _, rest = new_token.partition(":")
+        role, _, kind = rest.partition(":")
+        write(server.new_token(Path(tokens), name, role, kind))
     else:
         who = by or getpass.getuser()
         access = server.access_of(None if tokens is None else Path(tokens), host, port, who)

@@ -16,8 +16,7 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
 from constat import __version__
-from constat.evaluation import CallFinished, ModelAwaited, StageFinished
-from constat.service import Refused, Service
+from constat.service import Refused, Service, what_happens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -284,7 +283,7 @@ async def _answered(
     events: asyncio.Queue[str | None] = asyncio.Queue(1_000)
 
     def observe(event: Event) -> None:
-        if shown := _shown(event):
+        if shown := what_happens(event):
             loop.call_soon_threadsafe(_put, events, shown)
 
     async def report() -> None:
@@ -305,15 +304,3 @@ async def _answered(
 def _put(events: asyncio.Queue[str | None], shown: str | None) -> None:
     if not events.full():
         events.put_nowait(shown)
-
-
-def _shown(event: Event) -> str:
-    """Say what happens, without a value of a source."""
-    match event:
-        case CallFinished(number=number, predicate=predicate, rows=rows):
-            return f"call {number}: {predicate}, {rows:,} rows"
-        case StageFinished(number=number, of=of, predicates=predicates):
-            return f"stage {number} of {of}: {', '.join(predicates)}"[:200]
-        case ModelAwaited(model=model, task=task):
-            return f"waiting for {model} ({task})"
-    return ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import secrets
 from collections import OrderedDict
 from dataclasses import asdict
 from itertools import islice
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.diagnostics.json_form import to_json
+from constat.evaluation import CallFinished, ModelAwaited, StageFinished
 from constat.library.listing import list_rules
 from constat.logic import NullCell, display_value
 from constat.session import AsyncSession, LogAs
@@ -21,10 +24,14 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from constat.diagnostics.json_form import JsonObject
-    from constat.evaluation import Observer
+    from constat.evaluation import Event, Observer
+    from constat.explore.answered import Explored
+    from constat.explore.events import Telling
+    from constat.proof.tree import Step
     from constat.session import Answers, Result, Session
     from constat.session.answers import AnswerColumn, AnswerRow
     from constat.session.facts_of_text import Told
+    from constat.session.reviewing_report import Decided
     from constat.store.facts import StoredFact
 
 Found = TypeVar("Found")
@@ -120,11 +127,40 @@ class Service:
         log = LogAs(by=by, asked=False) if by else None
         return await self.run(lambda one: self._result(one.prove(goal, observe=observe, log=log)))
 
-    async def ask(self, question: str, *, observe: Observer | None = None) -> JsonObject:
-        """Answer a question in words, as a model of the project reads it."""
+    async def why(self, goal: str, *, by: str = "", observe: Observer | None = None) -> JsonObject:
+        """Prove or disprove a goal, with the steps of its proof one by one.
+
+        A step names those it rests on (`premises`) by their places; `roots` prove the goal.
+        """
+        log = LogAs(by=by, asked=False) if by else None
 
         def work(session: Session) -> JsonObject:
-            found = session.ask(question, by=self.by, observe=observe)
+            result = session.prove(goal, observe=observe, log=log)
+            tree = result.tree
+            steps = [_step(one) for one in tree.steps[:MOST_ROWS]]
+            left = len(tree.steps) - len(steps)
+            told = {"steps": steps, "steps_left": left, "roots": list(tree.roots)}
+            return {**self._result(result), **told}
+
+        return await self.run(work)
+
+    async def ask(
+        self,
+        question: str,
+        *,
+        by: str = "",
+        accept_goal: str = "",
+        require_approved: bool = False,
+        observe: Observer | None = None,
+    ) -> JsonObject:
+        """Answer a question in words, as a model of the project reads it.
+
+        `accept_goal` is the goal that the caller stands for; see `Session.ask`.
+        """
+        how: Any = {"accept_goal": accept_goal, "require_approved": require_approved}
+
+        def work(session: Session) -> JsonObject:
+            found = session.ask(question, by=by or self.by, observe=observe, **how)
             listed = None if found.listed is None else asdict(found.listed)
             draft = None if found.draft is None else found.draft.short
             return {
@@ -137,6 +173,50 @@ class Service:
                 **self._result(found.result),
                 "exit_code": found.exit_code,
             }
+
+        return await self.run(work)
+
+    async def solve(
+        self,
+        question: str,
+        *,
+        exploration: str | None = None,
+        by: str = "",
+        accept_goal: str = "",
+        require_approved: bool = False,
+        observe: Telling | None = None,
+    ) -> JsonObject:
+        """Answer an exploratory question by steps that a model plans.
+
+        With an `exploration`, its id or an empty text for the latest, the question goes on from it.
+        """
+        how: Any = {"by": by or self.by, "accept_goal": accept_goal}
+        how |= {"require_approved": require_approved, "observe": observe}
+
+        def work(session: Session) -> JsonObject:
+            if exploration is None:
+                return self._explored(session.solve(question, **how))
+            return self._explored(session.follow_up(question, exploration=exploration, **how))
+
+        return await self.run(work)
+
+    async def history(self, *, start: int = 0, most: int = ROWS) -> JsonObject:
+        """List explorations with their questions, the latest first."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.history[::-1]
+            part = found[start : start + max(1, min(most, MOST_ROWS))]
+            listed = [
+                {
+                    "exploration": one.identity,
+                    "title": one.title[:_TEXT],
+                    "began": one.began,
+                    "questions": [each.text[:_TEXT] for each in one.questions[:_LISTED]],
+                }
+                for one in part
+            ]
+            left = max(0, len(found) - start - len(part))
+            return {"explorations": listed, "explorations_left": left}
 
         return await self.run(work)
 
@@ -227,9 +307,7 @@ class Service:
 
     async def verify(self, certificate: str, *, sources: bool = False) -> JsonObject:
         """Check a certificate, given as text or by its reference; with `sources` its leaves too."""
-        given = certificate.strip()
-        text = self.read(given) if given.startswith(f"{_CERTIFICATE}/") else given
-        content = text.encode()
+        content = self._given(certificate).encode()
 
         def work(session: Session) -> JsonObject:
             report = session.verify(content)
@@ -248,6 +326,32 @@ class Service:
             return told
 
         return await self.run(work)
+
+    async def export(self, certificate: str, to: str, *, view: str = "") -> JsonObject:
+        """Write a certificate, given as text or by its reference, in another format.
+
+        With a `view` the values that it hides are in none of it, and cannot be opened later: their
+        salts are kept nowhere. Formats that are no text come as base64.
+        """
+        content = self._given(certificate).encode()
+
+        def work(_: Session) -> JsonObject:
+            from constat.proof.formats import format_named, write_format  # noqa: PLC0415  loaded when it is used
+
+            chosen = format_named(to)
+            written = write_format(chosen, _accepted(content, view))
+            told: JsonObject = {"format": chosen.name, "suffix": chosen.suffix}
+            if len(written) > _LARGEST:
+                raise ConstatError([Diagnostic("C0403", "the export is too long for an answer")])
+            if chosen.binary:
+                return {**told, "text": None, "base64": base64.b64encode(written).decode()}
+            return {**told, "text": written.decode(), "base64": None}
+
+        return await self.run(work)
+
+    def _given(self, certificate: str) -> str:
+        given = certificate.strip()
+        return self.read(given) if given.startswith(f"{_CERTIFICATE}/") else given
 
     def read(self, reference: str) -> str:
         """Give a certificate or a long text by its reference; raises `Refused`."""
@@ -356,19 +460,74 @@ class Service:
 
         return await self.run(work)
 
-    async def draft(self, goal: str, rules: str, purpose: str, *, author: str) -> JsonObject:
+    async def draft(
+        self, goal: str, rules: str, purpose: str, *, author: str, asked_by: str = ""
+    ) -> JsonObject:
         """Put rules that a model wrote into the quarantine, and prove their goal under them.
 
         They count for nobody else before a person has approved them, which nothing here can do.
         """
+        who = asked_by or self.by
 
         def work(session: Session) -> JsonObject:
             from constat.session.asking_steps import quarantine  # noqa: PLC0415  loaded when it is used
 
-            draft = quarantine(session, goal, rules, purpose, author=author, asked_by=self.by)
+            draft = quarantine(session, goal, rules, purpose, author=author, asked_by=who)
             found = self._result(session.prove_draft(draft.identity))
             review = f"constat rules review {draft.short}"
             return {"draft": draft.short, "status": draft.status, "review": review, **found}
+
+        return await self.run(work)
+
+    async def hand_in(self, goal: str, rules: str, purpose: str, *, by: str) -> JsonObject:
+        """Put rules into the quarantine, and prove their goal under them; `by` handed them in.
+
+        Nobody can see whether a model wrote them, so they count as one's until they are approved.
+        """
+        return await self.draft(goal, rules, purpose, author=f"handed in by {by}", asked_by=by)
+
+    # Reviews.
+
+    async def drafts(self, *, status: str = "proposed") -> JsonObject:
+        """List drafts, and rules that models wrote into files; without a status, all of them."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.reviews.items(status or None)
+            listed = [one.to_json() for one in found[:MOST_ROWS]]
+            return {"drafts": listed, "drafts_left": len(found) - len(listed)}
+
+        return await self.run(work)
+
+    async def review(self, name: str) -> JsonObject:
+        """Say what a draft or a rule would change: the rule files, cases, the present answers."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.reviews.review(name)
+            return {**found.to_json(), "shown": self._bounded("\n".join(found.to_lines()))}
+
+        return await self.run(work)
+
+    async def approve(
+        self, name: str, *, by: str, reason: str, into: str = "", rule_id: str = ""
+    ) -> JsonObject:
+        """Let a draft or a proposed rule in, by the word of a person who did not ask for it.
+
+        The configuration may ask for more; here four eyes are always two people.
+        """
+
+        def work(session: Session) -> JsonObject:
+            found = session.reviews.approve(
+                name, by=by, reason=reason, into=into, rule_id=rule_id, four_eyes=True
+            )
+            return _decided(found)
+
+        return await self.run(work)
+
+    async def reject(self, name: str, *, by: str, reason: str) -> JsonObject:
+        """Refuse a draft, or a rule of a model that was approved, with a reason."""
+
+        def work(session: Session) -> JsonObject:
+            return _decided(session.reviews.reject(name, by=by, reason=reason))
 
         return await self.run(work)
 
@@ -471,12 +630,78 @@ class Service:
             "certificate": reference,
         }
 
+    def _explored(self, found: Explored) -> JsonObject:
+        rows = found.cells()
+        told: JsonObject = {
+            "exploration": found.exploration,
+            "question": found.question,
+            "sentence": found.sentence,
+            "verdict": found.verdict and found.verdict.value,
+            "exit_code": found.exit_code,
+            "confirmed": found.translation and found.translation.status.value,
+            "columns": list(found.relation.names),
+            "rows": [[cell[:_TEXT] for cell in row] for row in rows[:MOST_ROWS]],
+            "rows_left": max(0, len(rows) - MOST_ROWS),
+            "assumptions": [one.text[:_TEXT] for one in islice(found.assumptions, _LISTED)],
+            "notes": [one[:_TEXT] for one in found.notes[:_LISTED]],
+            "steps": [asdict(one) for one in found.steps[:MOST_ROWS]],
+            "why_not_checked": found.proof.why,
+            "certificate": None,
+        }
+        if found.certificate:
+            identity = found.proof.identity.removeprefix("sha256:")
+            content = found.certificate.decode()
+            told["certificate"] = self._references.keep(_CERTIFICATE, content, identity)
+        return told
+
     def _bounded(self, text: str) -> str | JsonObject:
         if len(text) <= _CHARACTERS:
             return text
         reference = self._references.keep(_TEXT_OF, text)
         left = len(text) - _CHARACTERS
         return {"text": text[:_CHARACTERS], "left": left, "reference": reference}
+
+
+def _accepted(content: bytes, view: str) -> bytes:
+    """Give a certificate that the checker accepts, or its view; raises `ConstatError`."""
+    from constat.session.result import checked  # noqa: PLC0415  loaded when it is used
+
+    report = checked(content, None, ())
+    if not report.accepted:
+        message = f"the certificate is rejected: {report.reason}"
+        raise ConstatError([Diagnostic("C0403", message, note="verify says more")])
+    if not view:
+        return content
+    from constat.session.redacting import Hiding, make_view  # noqa: PLC0415  loaded when it is used
+
+    return make_view(content, Hiding(view=view), secrets.token_bytes(32))
+
+
+def _step(one: Step) -> JsonObject:
+    return {
+        "kind": one.kind,
+        "fact": one.fact[:_TEXT],
+        "sentence": one.reasoning or one.sentence,
+        "rule": one.rule,
+        "assumption": one.assumption[:_TEXT],
+        "confidence": one.confidence,
+        "premises": list(one.premises),
+        "sources": [
+            {
+                "name": each.name,
+                "origin": each.origin,
+                "query": None if each.query is None else each.query[:_CHARACTERS],
+                "parameters": [text[:_TEXT] for text in each.parameters[:_LISTED]],
+                "at": each.executed_at,
+                "rows": each.rows,
+            }
+            for each in one.sources[:_LISTED]
+        ],
+    }
+
+
+def _decided(found: Decided) -> JsonObject:
+    return {**asdict(found), "rules": list(found.rules)}
 
 
 def _answers(answers: Answers) -> JsonObject:
@@ -522,3 +747,15 @@ def _told(told: Told) -> JsonObject:
 
 def _short(found: dict[str, Any]) -> JsonObject:
     return {key: str(value)[:_TEXT] for key, value in found.items()}
+
+
+def what_happens(event: Event) -> str:
+    """Say what happens, without a value of a source."""
+    match event:
+        case CallFinished(number=number, predicate=predicate, rows=rows):
+            return f"call {number}: {predicate}, {rows:,} rows"
+        case StageFinished(number=number, of=of, predicates=predicates):
+            return f"stage {number} of {of}: {', '.join(predicates)}"[:200]
+        case ModelAwaited(model=model, task=task):
+            return f"waiting for {model} ({task})"
+    return ""

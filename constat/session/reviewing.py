@@ -315,7 +315,7 @@ class Reviews:
             return views.of_rules(numbers, views.rule_item(numbers, name), seconds)
         return views.of_draft(self._session.drafts.get(name), seconds)
 
-    def approve(
+    def approve(  # noqa: PLR0913  each kind of wish has a name
         self,
         name: str,
         *,
@@ -324,14 +324,16 @@ class Reviews:
         key: SigningKey | None = None,
         into: str = "",
         rule_id: str = "",
+        four_eyes: bool = False,
     ) -> Decided:
         """Let a draft, or a proposed rule of a file, in. Raises `ConstatError`.
 
         `by` is who approves, unless a key says so. `into` is the folder of rules or the file that
         the draft goes to, `rule_id` the id of its rule or what their ids begin with. Where the
-        project wants several approvers, the rules are in with the last one's word.
+        project wants several approvers, the rules are in with the last one's word. With
+        `four_eyes` who asked for it cannot, whatever the project says.
         """
-        library = self._library()
+        library = self._library(four_eyes=four_eyes)
         given = _Word(approver_of(by, key, library.trust), reason, now())
         check_decision(given.decision)
         numbers = library.named(name)
@@ -366,8 +368,11 @@ class Reviews:
         self._session.drafts.decide(draft.identity, decision)
         return Decided(draft.short, "draft", "rejected")
 
-    def _library(self) -> ReviewedLibrary:
-        return ReviewedLibrary(self._session.project)
+    def _library(self, *, four_eyes: bool = False) -> ReviewedLibrary:
+        project = self._session.project
+        if four_eyes:
+            project = replace(project, review=replace(project.review, four_eyes=True))
+        return ReviewedLibrary(project)
 
     # ------------------------------------------------------------------ drafts
 

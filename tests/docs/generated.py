@@ -34,6 +34,7 @@ from constat.project.loading import SCHEMA, TOP_LEVEL
 from constat.project.reading import Sections
 from constat.proof.levels import LEVEL_WORDS
 from constat.server import operations
+from constat.server.operations import ANYBODY, PERSON, TOKEN
 from constat.session import StatedFacts
 from constat.syntax import words
 from tests.examples.shop import ROOT
@@ -299,10 +300,13 @@ def _source(value: Any) -> str:  # noqa: ANN401  classes and functions
 
 def _operations() -> str:
     rows = (
-        (f"`{one.method} {one.path}`", one.role, one.summary, _code(one.takes))
+        (f"`POST {one.path}`", one.role + _ASKS[one.asks], one.summary, _code(one.takes))
         for one in operations()
     )
     return _table(("operation", "role", "what it does", "body"), rows)
+
+
+_ASKS: Final = {ANYBODY: "", PERSON: ", a person", TOKEN: ", a person with a token"}
 
 
 def _described(name: str, value: object) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -24,11 +27,13 @@ from tests.servers.keeper import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
 server = pytest.importorskip("constat.server", reason="the extra `server` is not installed")
 
+graph = pytest.importorskip("constat.server.graph", reason="the extra `server` is not installed")
+
 TOKENS = {name: f"token-of-{name}" for name in server.ROLES}
+DOCUMENT = server.openapi()
 SLOW = ".decl n(x: number)\nn(0).\nn(?x + 1) :- n(?x), ?x < 100000000.\n"
 
 
@@ -37,7 +42,8 @@ def access() -> Any:  # noqa: ANN401  the extra may be absent
         hashlib.sha256(token.encode()).hexdigest(): server.Caller(name, name)
         for name, token in TOKENS.items()
     }
-    return server.Access(callers)
+    model = hashlib.sha256(b"of-a-model").hexdigest()
+    return server.Access({**callers, model: server.Caller("bot", "analyst", model=True)})
 
 
 def served(
@@ -73,21 +79,16 @@ async def answered(
     response = await client.post(path, json=body, headers=of(role))
     assert response.status_code == 200, response.text
     found: dict[str, Any] = response.json()
+    gives = next(one.gives for one in server.operations() if one.path == path)
+    form = {"$ref": f"#/components/schemas/{gives}", "components": DOCUMENT["components"]}
+    jsonschema.validate(found, form)
     return found
 
 
 def test_questions_are_answered_as_the_document_says(still_shop: Path) -> None:
-    document = server.openapi()
-    operations = {one.name: one for one in server.operations()}
-
-    def check(name: str, answer: object) -> None:
-        schema = document["components"]["schemas"][operations[name].gives]
-        jsonschema.validate(answer, schema)
-
     async def work(client: httpx2.AsyncClient) -> None:
-        assert (await client.get("/openapi.json")).json() == document
+        assert (await client.get("/openapi.json")).json() == DOCUMENT
         proved = await answered(client, "/v1/prove", goal="is_vip(C001)")
-        check("prove", proved)
         assert proved["verdict"] == "PROVED"
         identity = proved["certificate"].partition("/")[2]
         found = await client.get(f"/v1/certificates/{identity}", headers=of("viewer"))
@@ -98,21 +99,17 @@ def test_questions_are_answered_as_the_document_says(still_shop: Path) -> None:
         )
         assert (report["accepted"], report["leaves"]) == (True, "unchanged")
         rows = await answered(client, "/v1/query", query="is_vip(?c)", most=2)
-        check("query", rows)
         assert len(rows["rows"]) == 2
         whole = b'{"query": "is_vip(?c)", "start": 1.0, "most": 1}'
         headers = {**of("viewer"), "Content-Type": "application/json"}
         second = await client.post("/v1/query", content=whole, headers=headers)
         assert second.json()["rows"] == rows["rows"][1:]
         why = await answered(client, "/v1/why-not", goal="is_vip(C002)")
-        check("why_not", why)
         assert "distance: 0" in why["why"]
         settings = {"vip_threshold": "5"}
         what = await answered(client, "/v1/what-if", goal="is_vip(C002)", settings=settings)
-        check("what_if", what)
         assert what["verdict"] == "PROVED_UNDER"
-        missing = await answered(client, "/v1/missing", goal="is_vip(C002)", top=1)
-        check("missing", missing)
+        await answered(client, "/v1/missing", goal="is_vip(C002)", top=1)
         rules = await answered(client, "/v1/rules", predicate="is_vip")
         assert [one["id"] for one in rules["rules"]] == ["VIP1", "VIP2"]
         assert "orders" in str(await answered(client, "/v1/catalog/search", words="orders"))
@@ -150,12 +147,18 @@ def test_facts_are_those_of_the_caller_and_the_log_names_who_asked(shop: Path) -
 BODIES: dict[str, dict[str, str]] = {
     "prove": {"goal": "is_vip(C001)"},
     "query": {"query": "is_vip(?c)"},
-    **{name: {"goal": "is_vip(C002)"} for name in ("why_not", "what_if", "missing")},
+    **{name: {"goal": "is_vip(C002)"} for name in ("why", "why_not", "what_if", "missing")},
     "verify": {"certificate": "{}"},
     "read_on": {"reference": "text/x"},
     "search": {"words": "orders"},
     "state": {"fact": "contract_value(C9, 1)"},
     "retract": {"fact": "contract_value(C9, 1)"},
+    "export": {"certificate": "{}", "to": "markdown"},
+    **{name: {"question": "Is C001 a VIP?"} for name in ("ask", "solve", "follow_up")},
+    "confirm": {"question": "Is C001 a VIP?", "goal": "is_vip(C001)"},
+    "draft": {"goal": "big(C001)", "rules": "big(C001).", "purpose": "who is big?"},
+    "review": {"name": "DRAFT1"},
+    **{name: {"name": "none", "reason": "so"} for name in ("approve", "reject")},
 }
 
 
@@ -436,3 +439,205 @@ def test_the_command_serves_loopback_and_ends_on_a_signal(still_shop: Path) -> N
         process.send_signal(signal.SIGTERM)
         process.communicate()
     assert process.returncode in {143, -signal.SIGTERM}
+
+
+# GraphQL.
+
+
+async def graphed(
+    client: httpx2.AsyncClient, document: str, role: str = "viewer", **variables: object
+) -> dict[str, Any]:
+    body = {"query": document, "variables": variables}
+    response = await client.post("/graphql", json=body, headers=of(role))
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def test_the_schema_that_is_kept_is_the_one_that_is_served() -> None:
+    kept = (Path(server.__file__).parent / "schema.graphql").read_text(encoding="utf-8")
+    assert kept == graph.schema_text()
+    names = re.findall(r"^  (\w+)[(:]", kept.split("type Query {")[1].split("}")[0], re.MULTILINE)
+    assert {"prove", "whyNot", "whatIf", "log"} <= set(names)
+
+
+def test_a_field_answers_what_its_operation_answers(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        document = """query($goal: String!) {
+          prove(goal: $goal) { verdict exitCode assumptions proof { text left } certificate }
+          no: whyNot(goal: "is_vip(C002)") { verdict why { text } }
+          query(query: "is_vip(?c)", most: 1) { total rows { values verdict } settled }
+          what: whatIf(goal: "is_vip(C002)", settings: {vip_threshold: "5"}) { before verdict }
+          why(goal: $goal) { roots steps { sentence premises sources { name query } } }
+        }"""
+        data = (await graphed(client, document, goal="is_vip(C001)"))["data"]
+        proved = await answered(client, "/v1/prove", goal="is_vip(C001)")
+        assert data["prove"]["verdict"] == proved["verdict"] == "PROVED"
+        # The time of reading differs.
+        assert data["prove"]["proof"]["text"][:500] == proved["proof"][:500]
+        assert "distance: 0" in data["no"]["why"]["text"]
+        assert (data["query"]["total"], data["query"]["settled"]) == (42, "SETTLED")
+        assert data["what"] == {"before": "DISPROVED", "verdict": "PROVED_UNDER"}
+        steps = data["why"]["steps"]
+        assert "exceeds the VIP threshold" in steps[data["why"]["roots"][0]]["sentence"]
+        identity = data["prove"]["certificate"].partition("/")[2]
+        found = await client.get(f"/v1/certificates/{identity}", headers=of("viewer"))
+        assert found.status_code == 200
+        exported = """mutation { state(fact: "contract_value(C9, 1)") { fact } }"""
+        refused = await graphed(client, exported)
+        assert refused["errors"][0]["extensions"]["code"] == "HTTP403"
+
+    lines = served(still_shop, work)
+    assert lines[0]["asked"] == ["prove", "why_not", "query", "what_if", "why"]
+    assert lines[0]["who"] == "viewer"
+
+
+TOO_MUCH: dict[str, str] = {
+    "deep": "{ __schema" + "{ types { fields { type" * 5 + "{ name }" + "}}}" * 5 + "} }",
+    "long": "{ healthy" + " x" * 5_000 + " }",
+    "wide": "{" + "".join(f" a{n}: facts {{ factsLeft }}" for n in range(31)) + "}",
+    "many": "{" + "".join(f" a{n}: facts {{ factsLeft }}" for n in range(21)) + "}",
+}
+
+
+def test_a_document_that_asks_too_much_is_refused(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        for case, document in TOO_MUCH.items():
+            found = await graphed(client, document)
+            assert found["errors"], case
+        assert "one document may ask 20" in str(found["errors"])
+        for body in ({}, {"query": 1}, {"query": "{", "variables": []}, {"query": "{", "x": 1}):
+            response = await client.post("/graphql", json=body, headers=of("viewer"))
+            assert response.status_code == (200 if "x" in body else 400)
+        slip = await graphed(client, '{ prove(goal: "is_vipp(C001)") { verdict } }')
+        assert slip["errors"][0]["extensions"]["error"][0]["help"]
+        assert slip["errors"][0]["extensions"]["code"].startswith("C0")
+        assert (await client.post("/graphql", json={"query": "{ x }"})).status_code == 401
+
+    served(still_shop, work)
+
+
+def test_what_nobody_foresaw_in_a_field_leaves_a_number(
+    still_shop: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        message = "the password is hunter2"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Session, "prove", broken)
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        seen.append(json.dumps(await graphed(client, '{ prove(goal: "p(1)") { verdict } }')))
+
+    seen: list[str] = []
+    error, _ = served(still_shop, work)
+    assert error["error"] in seen[0]
+    assert "hunter2" not in seen[0] + json.dumps(error) + caplog.text
+
+
+def test_a_subscription_tells_what_happens_and_then_the_result(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        document = 'subscription { proving(goal: "is_vip(C001)") { message result { verdict } } }'
+        headers = {**of("viewer"), "Accept": "text/event-stream"}
+        response = await client.post("/graphql", json={"query": document}, headers=headers)
+        assert response.headers["content-type"].startswith("text/event-stream")
+        told = [
+            json.loads(line.removeprefix("data: "))["data"]["proving"]
+            for line in response.text.splitlines()
+            if line.startswith("data: ")
+        ]
+        assert response.text.rstrip().endswith("event: complete\ndata:")
+        assert any(one["message"].startswith("call 1: ") for one in told)
+        assert told[-1] == {"message": "done", "result": {"verdict": "PROVED"}}
+        assert [one["result"] for one in told[:-1]] == [None] * (len(told) - 1)
+        # Over plain JSON there is nothing to stream.
+        assert "errors" in await graphed(client, document)
+
+    served(still_shop, work)
+
+
+# Drafts and exports.
+
+DRAFT = {
+    "goal": "big(C001)",
+    "rules": ".decl big(customer: symbol)\nbig(?c) :- customer_revenue(?c, ?r), ?r > 140000.",
+    "purpose": "who is big?",
+}
+
+
+def test_four_eyes_are_two_people_and_none_of_them_a_model(shop: Path) -> None:
+    async def decided(client: httpx2.AsyncClient, token: str, name: str) -> httpx2.Response:
+        body = {"name": name, "reason": "as the contract says"}
+        headers = {"Authorization": f"Bearer {token}"}
+        return await client.post("/v1/drafts/approve", json=body, headers=headers)
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        before = await client.post("/v1/prove", json={"goal": "big(C001)"}, headers=of("viewer"))
+        assert before.status_code == 400
+        drafted = await answered(client, "/v1/drafts/add", "approver", **DRAFT)
+        assert drafted["verdict"] == "PROVED_UNDER"
+        name = drafted["draft"]
+        listed = await answered(client, "/v1/drafts", "analyst")
+        mine = next(one for one in listed["drafts"] if one["identity"] == name)
+        assert (mine["asked_by"], mine["status"]) == ("approver", "proposed")
+        review = await answered(client, "/v1/drafts/review", "analyst", name=name)
+        assert "big" in review["difference"]
+        # Who handed it in, who may only ask, and who is a program.
+        assert (await decided(client, TOKENS["approver"], name)).json()["error"][0][
+            "code"
+        ] == "C0883"
+        assert (await decided(client, TOKENS["analyst"], name)).status_code == 403
+        assert (await decided(client, "of-a-model", name)).status_code == 403
+        assert (await decided(client, TOKENS["admin"], name)).json()["status"] == "approved"
+        proved = await answered(client, "/v1/prove", goal="big(C001)")
+        assert proved["verdict"] == "PROVED"
+
+    served(shop, work)
+
+
+def test_a_token_of_a_program_is_none_of_a_person(tmp_path: Path, shop: Path) -> None:
+    file = tmp_path / "tokens.txt"
+    for role in ("approver", "admin"):
+        with pytest.raises(ConstatError, match="C0592"):
+            server.new_token(file, "bot", role, "model")
+        file.write_text(f"bot {role} sha256:{'0' * 64} model\n")
+        with pytest.raises(ConstatError, match="C0592"):
+            server.read_tokens(file)
+    file.unlink()
+    token = server.new_token(file, "bot", "analyst", "model")
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        headers = {"Authorization": f"Bearer {token}"}
+        for one in server.operations():
+            body = BODIES.get(one.name, {})
+            status = (await client.post(one.path, json=body, headers=headers)).status_code
+            may = one.role in {"viewer", "analyst"} and one.asks == "anybody"
+            assert (status != 403) == may, one.name
+
+    served(shop, work, let=server.Access(server.read_tokens(file)))
+
+
+def test_nobody_without_a_token_approves(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        body = {"name": "DRAFT1", "reason": "as the contract says"}
+        for path in ("/v1/drafts/approve", "/v1/drafts/reject"):
+            found = await client.post(path, json=body, headers={"Host": "localhost:80"})
+            assert found.status_code == 403
+            assert "token of a person" in found.json()["error"][0]["message"]
+
+    served(still_shop, work, let=server.access_of(None, "127.0.0.1", 80, "alice"))
+
+
+def test_a_certificate_is_written_in_other_formats(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        proved = await answered(client, "/v1/prove", goal="is_vip(C001)")
+        named = {"certificate": proved["certificate"]}
+        text = await answered(client, "/v1/export", to="markdown", **named)
+        assert "# Is it true that C001 is a VIP?" in text["text"]
+        binary = await answered(client, "/v1/export", to="xlsx", **named)
+        assert base64.b64decode(binary["base64"])[:2] == b"PK"
+        wrong = {"certificate": "{}", "to": "markdown"}
+        refused = await client.post("/v1/export", json=wrong, headers=of("viewer"))
+        assert refused.json()["error"][0]["code"] == "C0403"
+
+    served(still_shop, work)

@@ -1,0 +1,449 @@
+"""The application that a server runs: routes, checks, limits, failures, the log.
+
+In: requests with JSON bodies and a bearer token. Out: the answers of `constat.service`. Invariants:
+whoever has no token of a sufficient role gets nothing; a body is checked against the schema that
+the document shows; nothing that an exception says leaves, only the number under which the operator
+finds it. A request that is given up ends the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from constat.server.access import Access, Bounds, Caller, Turns
+from constat.server.operations import MOST_BODY, PERSON, TOKEN, Operation, openapi, operations
+from constat.service import Refused, Service, what_happens
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from socket import socket
+
+    from jsonschema_rs import Validator
+
+    from constat.diagnostics.json_form import JsonObject
+    from constat.evaluation import Event
+
+_EVENTS: Final = 1_000
+_ASKED: Final = "constat.asked"
+_BODY_SECONDS: Final = 30.0
+_HEADERS: Final = (
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+
+
+class _Server(uvicorn.Server):
+    """A server whose service ends in order, also for who is in a hurry and interrupts twice."""
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Stop answering, then close the service."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
+
+
+def run(project: Path | str | None, access: Access, listening: socket) -> None:
+    """Serve until somebody ends it; what runs then is answered, or stopped after five seconds."""
+    service = Service(project, by=access.anybody.name if access.anybody else "")
+    config = uvicorn.Config(
+        Application(service, access).asgi(),
+        access_log=False,
+        log_level="error",
+        limit_concurrency=256,
+        server_header=False,
+        timeout_graceful_shutdown=5,
+    )
+    _Server(config).run([listening])
+
+
+class _Refusal(Exception):  # noqa: N818  it is an answer
+    """A status with what to say."""
+
+    def __init__(self, status: int, message: str, **headers: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.answer: JsonObject = {"error": [{"code": f"HTTP{status}", "message": message}]}
+        self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
+
+
+class Application:
+    """One project for many callers. `tell` writes a line of the log for each request."""
+
+    def __init__(
+        self,
+        service: Service,
+        access: Access,
+        bounds: Bounds | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._service = service
+        self._access = access
+        self._bounds = bounds or Bounds()
+        self._tell = tell or _to_stderr
+        self._pending = 0
+        self._turns = Turns(self._bounds)
+        self._validators: dict[str, Validator] = {}
+
+    def asgi(self) -> Starlette:
+        """Give what a server runs; the service is closed when it ends."""
+
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            async with self._service:
+                yield
+
+        routes = [
+            Route("/healthz", self._telling("healthz", self._healthy), methods=["GET"]),
+            Route("/readyz", self._telling("readyz", self._ready), methods=["GET"]),
+            Route("/openapi.json", self._telling("openapi", self._document), methods=["GET"]),
+            Route(
+                "/v1/certificates/{identity}",
+                self._answering("certificate", "viewer", self._certificate),
+                methods=["GET"],
+            ),
+        ]
+        for one in operations():
+            work = self._answering(one.name, one.role, self._operating(one))
+            routes.append(Route(one.path, work, methods=["POST"]))
+        graph = self._answering("graphql", "", self._graphql)
+        routes.append(Route("/graphql", graph, methods=["POST"]))
+        return Starlette(
+            routes=routes,
+            lifespan=lifespan,
+            exception_handlers={HTTPException: self._unrouted},
+        )
+
+    @staticmethod
+    async def _healthy(_: Request) -> Response:
+        return _json({"status": "ok"})
+
+    async def _ready(self, _: Request) -> Response:
+        try:
+            await self._service.run(lambda session: session.program)
+        except Refused:
+            # What is wrong is told to who has a token.
+            return _json({"status": "not ready"}, 503)
+        return _json({"status": "ready"})
+
+    @staticmethod
+    async def _document(_: Request) -> Response:
+        return _json(openapi())
+
+    async def _unrouted(self, request: Request, problem: Exception) -> Response:
+        status = getattr(problem, "status_code", 404)
+
+        async def refused(_: Request) -> Response:
+            return _refused(_Refusal(status, "there is nothing here that answers this method"))
+
+        # What was asked for may be anything, and is not repeated.
+        return await self._telling("-", refused)(request)
+
+    def _telling(
+        self, name: str, work: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Write the line of the log for what needs no token."""
+
+        async def answer(request: Request) -> Response:
+            started = time.monotonic()
+            response = await work(request)
+            self._told("-", name, response, started)
+            return response
+
+        return answer
+
+    def _told(
+        self, who: str, name: str, response: Response, started: float, asked: Sequence[str] = ()
+    ) -> None:
+        seconds = round(time.monotonic() - started, 3)
+        told = {"who": who, "operation": name, "status": response.status_code}
+        fields = {"asked": list(asked)} if asked else {}
+        self._tell(json.dumps({**told, **fields, "seconds": seconds}))
+
+    async def _certificate(self, request: Request, _: Caller) -> Response:
+        """Give the bytes as they are: what a checker accepts is these and no others."""
+        content = self._service.read(f"certificate/{request.path_params['identity']}")
+        return Response(content, media_type="application/json", headers=dict(_HEADERS))
+
+    def _operating(self, one: Operation) -> Callable[[Request, Caller], Awaitable[Response]]:
+        async def work(request: Request, caller: Caller) -> Response:
+            async with self._place():
+                given = await _read_body(request)
+                return _json(await self._bounded(request, self._perform(one, caller, given)))
+
+        return work
+
+    async def _perform(self, one: Operation, caller: Caller, given: dict[str, Any]) -> JsonObject:
+        """Do an operation for a caller who may; raises `_Refusal` and `Refused`."""
+        self._check(one, caller, given)
+        return await one.work(self._service, caller, given)
+
+    def _check(self, one: Operation, caller: Caller, given: dict[str, Any]) -> None:
+        """Raise `_Refusal` where the caller may not, or the body does not fit."""
+        _check_may(one, caller)
+        validator = self._validators.get(one.name)
+        if validator is None:
+            from jsonschema_rs import validator_for  # noqa: PLC0415  heavy library, loaded on first use
+
+            validator = self._validators[one.name] = validator_for(one.body)
+        if (problem := next(iter(validator.iter_errors(given)), None)) is not None:
+            place = "/".join(map(str, problem.instance_path)) or "the body"
+            # What the request holds is not repeated.
+            message = f"{place} does not fit the schema of {one.name} (see /openapi.json)"
+            raise _Refusal(400, message[:400])
+
+    # GraphQL.
+
+    async def _graphql(self, request: Request, caller: Caller) -> Response:
+        """Answer a document: with JSON, or event by event where that is accepted."""
+        from constat.server import graph  # noqa: PLC0415  heavy library, loaded on first use
+
+        given = graph.read_document(await _read_body(request))
+        if given is None:
+            raise _Refusal(400, "the body has to have a `query`, and may have `variables`")
+        asked = request.scope[_ASKED] = []
+        context = graph.Context(
+            partial(self._field, caller), partial(self._followed, caller), asked
+        )
+        if "text/event-stream" in request.headers.get("accept", ""):
+            events = self._streamed(graph.events_of(given, context))
+            headers = {**dict(_HEADERS), "X-Accel-Buffering": "no"}
+            return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        async with self._place():
+            return _json(await self._bounded(request, graph.result_of(given, context)))
+
+    async def _streamed(self, events: AsyncIterator[str]) -> AsyncIterator[str]:
+        """Give events as long as a request may take; the place is given back in any case."""
+        async with self._place(), asyncio.timeout(self._bounds.seconds):
+            async for event in events:
+                yield event
+
+    async def _field(self, caller: Caller, one: Operation, given: dict[str, Any]) -> JsonObject:
+        """Do an operation for a field."""
+        return await self._told_of(caller, lambda: self._perform(one, caller, given))
+
+    async def _told_of(
+        self, caller: Caller, work: Callable[[], Awaitable[JsonObject]]
+    ) -> JsonObject:
+        """Take a turn and do some work; what is wrong becomes an error of the result."""
+        from graphql import GraphQLError  # noqa: PLC0415  heavy library, loaded on first use
+
+        try:
+            self._take_turn(caller)
+            return await work()
+        except (_Refusal, Refused) as problem:
+            answer = problem.answer
+        except Exception as problem:  # noqa: BLE001  what nobody foresaw is told to the operator alone
+            answer = self._unforeseen(problem).answer
+        errors: Any = answer["error"]
+        first = errors[0]
+        raise GraphQLError(
+            str(first["message"]), extensions={"code": first["code"], "error": errors}
+        )
+
+    async def _followed(
+        self, caller: Caller, one: Operation, given: dict[str, Any]
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Prove a goal; tell what happens meanwhile, and what comes of it at last."""
+        loop = asyncio.get_running_loop()
+        events: asyncio.Queue[str] = asyncio.Queue(_EVENTS)
+
+        def put(shown: str) -> None:
+            if not events.full():
+                events.put_nowait(shown)
+
+        def observe(event: Event) -> None:
+            if shown := what_happens(event):
+                loop.call_soon_threadsafe(put, shown)
+
+        async def work() -> JsonObject:
+            self._check(one, caller, given)
+            return await self._service.prove(given["goal"], by=caller.name, observe=observe)
+
+        doing = asyncio.ensure_future(self._told_of(caller, work))
+        try:
+            while not doing.done() or not events.empty():
+                told = asyncio.ensure_future(events.get())
+                await asyncio.wait({told, doing}, return_when=asyncio.FIRST_COMPLETED)
+                if told.done():
+                    yield {"message": told.result(), "result": None}
+                else:
+                    told.cancel()
+            yield {"message": "done", "result": await doing}
+        finally:
+            doing.cancel()
+
+    @asynccontextmanager
+    async def _place(self) -> AsyncIterator[None]:
+        """Take one of the places for requests at once."""
+        if self._pending >= self._bounds.pending:
+            raise _Refusal(503, "too many requests at once", Retry_After="1")
+        self._pending += 1
+        try:
+            yield
+        finally:
+            self._pending -= 1
+
+    def _answering(
+        self, name: str, role: str, work: Callable[[Request, Caller], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Let in who may, within the bounds, and give every failure a form that tells nothing."""
+
+        async def answer(request: Request) -> Response:
+            started, who = time.monotonic(), "-"
+            try:
+                self._check_place(request)
+                caller = self._caller(request)
+                who = caller.name
+                self._let_in(caller, role)
+                response = await work(request, caller)
+            except _Refusal as problem:
+                response = _refused(problem)
+            except Refused as problem:
+                codes = {one["code"] for one in problem.answer["error"]}  # type: ignore[attr-defined]  # objects
+                response = _json(problem.answer, 404 if codes == {"C0401"} else 400)
+            except ClientDisconnect:
+                response = Response(status_code=499)
+            except Exception as problem:  # noqa: BLE001  what nobody foresaw is told to the operator alone
+                response = _refused(self._unforeseen(problem))
+            self._told(who, name, response, started, request.scope.get(_ASKED, ()))
+            return response
+
+        return answer
+
+    def _check_place(self, request: Request) -> None:
+        """Refuse pages of a browser that are none of this server's."""
+        host = request.headers.get("host", "")
+        if self._access.hosts and host not in self._access.hosts:
+            raise _Refusal(421, "this server has another name")
+        origin = request.headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != host:
+            raise _Refusal(403, "pages of other places may not ask")
+
+    def _caller(self, request: Request) -> Caller:
+        shown = request.headers.get("authorization", "")
+        caller = self._access.caller(shown)
+        if caller is None and shown.lower().startswith("bearer "):
+            how = 'Bearer error="invalid_token"'
+            raise _Refusal(401, "nobody has this token", WWW_Authenticate=how)
+        if caller is None:
+            raise _Refusal(401, "a bearer token is needed", WWW_Authenticate="Bearer")
+        return caller
+
+    def _let_in(self, caller: Caller, role: str) -> None:
+        self._take_turn(caller)
+        if role and not caller.may(role):
+            raise _Refusal(403, f"the role {role} is needed")
+
+    def _take_turn(self, caller: Caller) -> None:
+        if not self._turns.take(caller.name):
+            raise _Refusal(429, "too many requests", Retry_After="1")
+
+    async def _bounded(self, request: Request, work: Awaitable[JsonObject]) -> JsonObject:
+        """Do the work as long as somebody waits for it, and no longer than the bound."""
+        task = asyncio.ensure_future(work)
+        gone = asyncio.ensure_future(_gone(request, task))
+        try:
+            async with asyncio.timeout(self._bounds.seconds):
+                return await task
+        except TimeoutError:
+            raise _Refusal(504, "the work took too long and was stopped") from None
+        except asyncio.CancelledError:
+            if gone.done():
+                raise ClientDisconnect from None
+            raise
+        finally:
+            gone.cancel()
+            task.cancel()
+
+    def _unforeseen(self, problem: Exception) -> _Refusal:
+        """Tell the operator where, without what: the text of an exception may hold values."""
+        number = secrets.token_hex(6)
+        frames = traceback.extract_tb(problem.__traceback__)
+        places = [f"{Path(one.filename).name}:{one.lineno}" for one in frames[-12:]]
+        self._tell(json.dumps({"error": number, "type": type(problem).__name__, "at": places}))
+        return _Refusal(500, f"an error that nobody foresaw; the operator finds it as {number}")
+
+
+def _check_may(one: Operation, caller: Caller) -> None:
+    """Raise `_Refusal` where an operation is not for this caller."""
+    if not caller.may(one.role):
+        raise _Refusal(403, f"the role {one.role} is needed")
+    if one.asks == PERSON and caller.model:
+        raise _Refusal(403, "this is a person's word, and the token is that of a program")
+    if one.asks == TOKEN and not caller.person:
+        raise _Refusal(403, "this is a person's word, which takes the token of a person")
+
+
+async def _read_body(request: Request) -> dict[str, Any]:
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            return await _body(request)
+    except TimeoutError:
+        raise _Refusal(408, "the body did not come to its end") from None
+
+
+async def _gone(request: Request, task: asyncio.Future[Any]) -> None:
+    """Cancel the work once nobody waits for it."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    task.cancel()
+
+
+def _number(text: str) -> float:
+    """Give a number; `1.0` is a whole one, as schemas say."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Read a JSON object of bounded length."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise _Refusal(415, "the body has to be application/json")
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > MOST_BODY:
+            raise _Refusal(413, f"the body is longer than {MOST_BODY:,} bytes")
+    try:
+        given = json.loads(content or b"{}", parse_float=_number)
+        # Half a surrogate pair is no character, and could be written nowhere.
+        json.dumps(given, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise _Refusal(400, "the body is no JSON") from None
+    if not isinstance(given, dict):
+        raise _Refusal(400, "the body has to be a JSON object")
+    return given
+
+
+def _json(answer: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    content = json.loads(json.dumps(answer, default=str))
+    return JSONResponse(content, status, headers={**dict(_HEADERS), **(headers or {})})
+
+
+def _refused(problem: _Refusal) -> Response:
+    return _json(problem.answer, problem.status, problem.headers)
+
+
+def _to_stderr(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

@@ -1,0 +1,253 @@
+"""GraphQL, made of the table of operations: one field for each, with the same checks and answers.
+
+In: documents with variables. Out: results as the specification of GraphQL gives them. Invariants:
+a field does what its operation does over REST, for the same callers, and nothing else; what may be
+asked in one document is bounded in depth, words, and number of operations. Introspection stays on:
+the schema is public, as `constat/server/schema.graphql`, and says nothing of a project.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import make_dataclass
+from functools import cache
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Final
+
+import strawberry
+from graphql import GraphQLError
+from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
+from strawberry.scalars import JSON
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import Info
+
+from constat.frozen import frozen
+from constat.server.operations import ANYBODY, Operation, Schema, answers, operations
+
+if TYPE_CHECKING:
+    from strawberry.types.execution import ExecutionContext
+
+    from constat.diagnostics.json_form import JsonObject
+
+_DEPTH: Final = 10
+_TOKENS: Final = 4_000
+_ALIASES: Final = 30
+_OPERATIONS: Final = 20
+_ERRORS: Final = 20
+
+Arguments = dict[str, Any]
+Event = dict[str, Any]
+
+
+@frozen
+class Context:
+    """What fields are answered with: `perform` does an operation, `follow` tells of it meanwhile.
+
+    Both raise `GraphQLError` with what is wrong.
+    """
+
+    perform: Callable[[Operation, Arguments], Awaitable[JsonObject]]
+    follow: Callable[[Operation, Arguments], AsyncIterator[Event]]
+    asked: list[str]
+
+    def count(self, name: str) -> None:
+        """Count an operation; raises `GraphQLError` where there are too many in one document."""
+        self.asked.append(name)
+        if len(self.asked) > _OPERATIONS:
+            raise GraphQLError(
+                f"one document may ask {_OPERATIONS} operations", extensions={"code": "HTTP400"}
+            )
+
+
+class _Schema(strawberry.Schema):
+    def process_errors(
+        self,
+        errors: list[GraphQLError],
+        execution_context: ExecutionContext | None = None,
+    ) -> None:
+        """Write nothing: what fields raise is what their caller is told, and the log has a line."""
+
+
+class _Types:
+    """Types of Python for schemas of JSON; each name is made once."""
+
+    def __init__(self) -> None:
+        self._schemas = answers()
+        self._made: dict[str, Any] = {}
+
+    def named(self, name: str) -> Any:  # noqa: ANN401  a type
+        """Give the type of a schema's name."""
+        if name not in self._made:
+            self._made[name] = self._make(name, self._schemas[name])
+        return self._made[name]
+
+    def _make(self, name: str, schema: Schema) -> Any:  # noqa: ANN401  a type
+        if "enum" in schema:
+            make: Any = enum.Enum
+            return strawberry.enum(make(name, [(one, one) for one in schema["enum"]]))
+        if "anyOf" in schema:
+            schema = next(one for one in schema["anyOf"] if one["type"] == "object")
+        members = schema.get("properties")
+        if members is None:
+            return JSON
+        fields = [(one, self.of(each, optional=False)) for one, each in members.items()]
+        return strawberry.type(make_dataclass(name, fields), description=schema.get("description"))
+
+    def of(self, schema: Schema, *, optional: bool) -> Any:  # noqa: ANN401  a type
+        """Give the type of a schema."""
+        if optional:
+            return self.of(schema, optional=False) | None
+        if "$ref" in schema:
+            return self.named(schema["$ref"].rpartition("/")[2])
+        if "anyOf" in schema:
+            return self.of(schema["anyOf"][0], optional=False) | None
+        kinds = {"string": str, "integer": int, "boolean": bool, "object": JSON, None: str}
+        kind = schema.get("type")
+        if kind == "array":
+            return GenericAlias(list, (self.of(schema["items"], optional=False),))
+        return kinds[kind]
+
+
+def _member(source: object, name: str) -> object:
+    """Give a member of an answer; a text that was not cut is whole."""
+    if isinstance(source, str):
+        return {"text": source, "left": 0}.get(name)
+    if not isinstance(source, Mapping):
+        raise TypeError("an answer has members")
+    return source.get(name)
+
+
+def _field(one: Operation, types: _Types) -> Any:  # noqa: ANN401  a field of Strawberry
+    """Make the field of an operation."""
+
+    async def answer(info: Info[Context, None], **given: object) -> JsonObject:
+        info.context.count(one.name)
+        told = {name: value for name, value in given.items() if value is not None}
+        return await info.context.perform(one, told)
+
+    resolver: Any = answer
+    resolver.__signature__ = _signature(one, types)
+    return strawberry.field(
+        resolver=resolver, graphql_type=types.named(one.gives), description=_described(one)
+    )
+
+
+def _described(one: Operation) -> str:
+    asks = "" if one.asks == ANYBODY else f", and {one.asks}"
+    return f"{one.summary} Needs the role {one.role}{asks}."
+
+
+def _signature(one: Operation, types: _Types) -> inspect.Signature:
+    info = inspect.Parameter("info", inspect.Parameter.KEYWORD_ONLY, annotation=Info)
+    parameters = [info]
+    for name, schema in one.takes.items():
+        needed = name in one.needs
+        parameters.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=types.of(schema, optional=not needed),
+                default=inspect.Parameter.empty if needed else None,
+            )
+        )
+    return inspect.Signature(parameters)
+
+
+def _following(types: _Types) -> Any:  # noqa: ANN401  a field of Strawberry
+    """Make the subscription: a goal is proved, and what happens meanwhile is told."""
+    made = make_dataclass(
+        "Progress", [("message", str), ("result", types.of(_ref("Result"), optional=True))]
+    )
+    progress = strawberry.type(made, description="What happens; with the last, the result.")
+    prove = next(one for one in operations() if one.name == "prove")
+
+    async def proving(info: Info[Context, None], goal: str) -> AsyncIterator[Event]:
+        info.context.count(prove.name)
+        async for event in info.context.follow(prove, {"goal": goal}):
+            yield event
+
+    given = GenericAlias(AsyncIterator, (progress,))
+    proving.__annotations__ = {"info": Info, "goal": str, "return": given}
+    return strawberry.subscription(resolver=proving, description=_described(prove))
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+@cache
+def schema() -> strawberry.Schema:
+    """Give the schema; it is made once."""
+    types = _Types()
+
+    def root(name: str, fields: Mapping[str, Any]) -> Any:  # noqa: ANN401  a type
+        return strawberry.type(type(name, (), dict(fields)))
+
+    reading = {one.name: _field(one, types) for one in operations() if not one.changes}
+    changing = {one.name: _field(one, types) for one in operations() if one.changes}
+    return _Schema(
+        query=root("Query", reading),
+        mutation=root("Mutation", changing),
+        subscription=root("Subscription", {"proving": _following(types)}),
+        extensions=[
+            lambda: MaxTokensLimiter(_TOKENS),
+            lambda: MaxAliasesLimiter(_ALIASES),
+            lambda: QueryDepthLimiter(_DEPTH),
+        ],
+        config=StrawberryConfig(default_resolver=_member),
+    )
+
+
+@frozen
+class Document:
+    """What a request asks: a text in the language of GraphQL, with values for its variables."""
+
+    query: str
+    variables: Arguments
+    name: str | None = None
+
+
+def read_document(given: Arguments) -> Document | None:
+    """Read the body of a request; nothing where it has another form."""
+    query, variables = given.get("query"), given.get("variables")
+    variables = {} if variables is None else variables
+    name = given.get("operationName")
+    if not isinstance(query, str) or not isinstance(variables, dict):
+        return None
+    if not isinstance(name, str | None):
+        return None
+    return Document(query, variables, name)
+
+
+async def result_of(asked: Document, context: Context) -> JsonObject:
+    """Answer a document, which may be a query or a mutation."""
+    found = await schema().execute(asked.query, asked.variables, context, operation_name=asked.name)
+    return _formatted(found)
+
+
+async def events_of(asked: Document, context: Context) -> AsyncIterator[str]:
+    """Answer a document event by event, as "GraphQL over Server-Sent Events" names them."""
+    found = await schema().stream(asked.query, asked.variables, context, operation_name=asked.name)
+    if isinstance(found, AsyncGenerator):
+        async with aclosing(found) as results:
+            async for one in results:
+                yield f"event: next\ndata: {json.dumps(_formatted(one))}\n\n"
+    else:
+        yield f"event: next\ndata: {json.dumps(_formatted(found))}\n\n"
+    yield "event: complete\ndata:\n\n"
+
+
+def _formatted(found: Any) -> JsonObject:  # noqa: ANN401  the results of two libraries
+    told: JsonObject = {} if found.data is None and found.errors else {"data": found.data}
+    if found.errors:
+        told["errors"] = [one.formatted for one in found.errors[:_ERRORS]]
+    return told
+
+
+def schema_text() -> str:
+    """Give the schema in the language of GraphQL, as `schema.graphql` holds it."""
+    return f"{schema().as_str().rstrip()}\n"
