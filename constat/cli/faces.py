@@ -6,6 +6,7 @@ import getpass
 import ipaddress
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from constat.cli.groups import PlainCommand
 from constat.cli.options import project_option
 from constat.cli.output import note, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _PORT = 8377
 _SERVER_PORT = 8378
@@ -121,15 +125,11 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     if openapi:
         write_json(server.openapi())
     elif graphql:
-        from constat.server.graph import schema_text  # noqa: PLC0415  heavy library, loaded on use
+        from constat.server.graph import schema_text  # noqa: PLC0415  loaded when it is used
 
         write(schema_text().rstrip())
     elif new_token is not None:
-        if tokens is None:
-            raise click.BadParameter("it needs --tokens FILE", param_hint="--new-token")
-        name, _, rest = new_token.partition(":")
-        role, _, kind = rest.partition(":")
-        write(server.new_token(Path(tokens), name, role, kind))
+        write(_added_token(server, tokens, new_token))
     else:
         who = by or getpass.getuser()
         access = server.access_of(None if tokens is None else Path(tokens), host, port, who)
@@ -137,6 +137,16 @@ def serve_command(  # noqa: PLR0913  one argument for each option
         note(f"serving http://{host}:{port}, described at /openapi.json; Ctrl-C ends it")
         server.run(project, access, listening)
     return 0
+
+
+def _added_token(server: ModuleType, tokens: str | None, wanted: str) -> str:
+    """Add a token, described as NAME:ROLE or NAME:ROLE:model; gives it."""
+    if tokens is None:
+        raise click.BadParameter("it needs --tokens FILE", param_hint="--new-token")
+    name, _, rest = wanted.partition(":")
+    role, _, kind = rest.partition(":")
+    found: str = server.new_token(Path(tokens), name, role, kind)
+    return found
 
 
 def _listening(host: str, port: int) -> socket.socket:

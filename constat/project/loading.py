@@ -31,6 +31,7 @@ from constat.project.settings import (
     READERS,
     RECORD,
     REPLAY,
+    ROLES,
     SPELLINGS,
     STRICT,
     TASKS,
@@ -48,6 +49,8 @@ from constat.project.settings import (
     Project,
     RecordSetting,
     ReviewSetting,
+    RightsSetting,
+    SightOf,
     SubPlanSetting,
     TapeSetting,
     read_catalog,
@@ -557,6 +560,50 @@ def read_review(
     return ReviewSetting(four_eyes, approvers, signed, policy)
 
 
+# What is not named is not seen, so a slip closes more and never less.
+
+_SIGHT_KEYS: Final = ("rows", "columns")
+_EVERYTHING: Final = "all"
+
+
+def read_rights(node: Node | None, sections: Sections) -> RightsSetting:
+    """Read `rights:`."""
+    if node is None:
+        return RightsSetting()
+    found = sections.table(node, "`rights`", ROLES)
+    if not found:
+        message = "`rights` name no role, so that nobody would see anything"
+        sections.complain("C0593", message, node, hint="write `admin: all`")
+    return RightsSetting({role: _relations(one, sections) for role, one in found.items()})
+
+
+def _relations(node: Node, sections: Sections) -> Mapping[str, SightOf] | None:
+    if isinstance(node, Text) and node.text == _EVERYTHING:
+        return None
+    return {
+        key.text: _sight_of(key.text, one, sections)
+        for key, one in sections.entries(node, "the rights of a role")
+    }
+
+
+def _sight_of(name: str, node: Node, sections: Sections) -> SightOf:
+    if isinstance(node, Text) and node.text == _EVERYTHING:
+        return SightOf()
+    found = sections.table(node, f"the rights on `{name}`", _SIGHT_KEYS)
+    if not found:
+        message = f"the rights on `{name}` say neither `rows` nor `columns`"
+        sections.complain("C0593", message, node, hint=f"write `{name}: all`")
+    rows = sections.entries(found["rows"], "`rows`") if "rows" in found else ()
+    columns = sections.texts(found["columns"], "`columns`") if "columns" in found else None
+    return SightOf(
+        {
+            key.text: tuple(one.text for one in sections.texts(value, "`rows`"))
+            for key, value in rows
+        },
+        None if columns is None else tuple(one.text for one in columns),
+    )
+
+
 # Rule files and the state folder are resolved through links and lie where the project allows.
 
 SCHEMA: Final = Path(__file__).with_name("constat.schema.json")
@@ -586,6 +633,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "authoring": "how drafts are made, and what models may see",
         "sub_plans": "predicates that a model may plan",
         "review": "what an approval needs",
+        "rights": "what each role sees over HTTP: rows and columns of relations",
         "catalog": "which values of sources may be shown",
         "explore": "bounds of the steps of an exploration, and the sandbox",
         "memory": "how much of a conversation a model is told",
@@ -692,6 +740,7 @@ class _Loading:
             state=self._state(top.get("state")),
             keys=keys,
             review=read_review(top.get("review"), keys, self.sections),
+            rights=read_rights(top.get("rights"), self.sections),
             log=read_log(top.get("log"), self.folder, self.sections),
             record=self._record(top),
             locale=self._locale(top.get("locale")),

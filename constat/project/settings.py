@@ -462,6 +462,63 @@ class ReviewSetting:
         return self.approved == "required"
 
 
+ROLES: Final = ("viewer", "analyst", "approver", "admin")
+"""The roles of callers over HTTP; each may do what those before it may."""
+CALLER: Final = "$caller"
+"""What stands for the name of whoever asks among the values of `rows`."""
+
+
+@frozen
+class SightOf:
+    """What a role sees of a relation: rows with one of these values each, and these columns.
+
+    Without `columns`, all of them.
+    """
+
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing of the relation is hidden."""
+        return not self.rows and self.columns is None
+
+
+@frozen
+class Sight:
+    """What a caller sees: of the relations named what they say, and nothing of any other."""
+
+    role: str
+    caller: str
+    relations: Mapping[str, SightOf] = field(hash=False)
+
+    def of(self, relation: str) -> SightOf | None:
+        """Give what is seen of a relation; `None` is nothing."""
+        return self.relations.get(relation)
+
+    def value(self, text: str) -> str:
+        """Give a value that a row has to have."""
+        return self.caller if text == CALLER else text
+
+
+@frozen
+class RightsSetting:
+    """What each role sees over HTTP. Without roles everybody sees everything.
+
+    `None` is everything; a role that is not named sees nothing.
+    """
+
+    roles: Mapping[str, Mapping[str, SightOf] | None] = field(default_factory=dict)
+
+    def sight(self, role: str, caller: str) -> Sight | None:
+        """Give what a caller sees; `None` is everything."""
+        found = self.roles.get(role, {}) if self.roles else None
+        if found is None:
+            return None
+        own = any(CALLER in texts for one in found.values() for texts in one.rows.values())
+        return Sight(role, caller if own else "", found)
+
+
 APPROVALS_FILE: Final = "approvals.jsonl"
 """The records of approvals, beside the rule files that they speak about."""
 
@@ -622,6 +679,7 @@ class Project:
     authoring: AuthoringSetting = field(default_factory=AuthoringSetting)
     sub_plans: SubPlanSetting = field(default_factory=SubPlanSetting)
     review: ReviewSetting = field(default_factory=ReviewSetting)
+    rights: RightsSetting = field(default_factory=RightsSetting)
     catalog: CatalogSetting = field(default_factory=CatalogSetting)
     explore: ExploreSetting = field(default_factory=ExploreSetting)
     memory: MemorySetting = field(default_factory=MemorySetting)

@@ -15,13 +15,23 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
+from constat.project.settings import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-ROLES: Final = ("viewer", "analyst", "approver", "admin")
-"""Each may do what those before it may."""
+__all__ = [
+    "MODEL",
+    "ROLES",
+    "Access",
+    "Bounds",
+    "Caller",
+    "Turns",
+    "access_of",
+    "new_token",
+    "read_tokens",
+]
 
 MODEL: Final = "model"
 _OF_MODELS: Final = ("viewer", "analyst")

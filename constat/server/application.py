@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
@@ -29,7 +30,7 @@ from starlette.routing import Route
 
 from constat.server.access import Access, Bounds, Caller, Turns
 from constat.server.operations import MOST_BODY, PERSON, TOKEN, Operation, openapi, operations
-from constat.service import Refused, Service, what_happens
+from constat.service import UNSEEN, Refused, Service, what_happens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _EVENTS: Final = 1_000
 _ASKED: Final = "constat.asked"
+_STATUS_OF: Final = MappingProxyType({"C0401": 404, UNSEEN: 403})
 _BODY_SECONDS: Final = 30.0
 _HEADERS: Final = (
     ("Cache-Control", "no-store"),
@@ -178,9 +180,10 @@ class Application:
         fields = {"asked": list(asked)} if asked else {}
         self._tell(json.dumps({**told, **fields, "seconds": seconds}))
 
-    async def _certificate(self, request: Request, _: Caller) -> Response:
+    async def _certificate(self, request: Request, caller: Caller) -> Response:
         """Give the bytes as they are: what a checker accepts is these and no others."""
-        content = self._service.read(f"certificate/{request.path_params['identity']}")
+        service = await self._seen(caller)
+        content = service.read(f"certificate/{request.path_params['identity']}")
         return Response(content, media_type="application/json", headers=dict(_HEADERS))
 
     def _operating(self, one: Operation) -> Callable[[Request, Caller], Awaitable[Response]]:
@@ -194,7 +197,10 @@ class Application:
     async def _perform(self, one: Operation, caller: Caller, given: dict[str, Any]) -> JsonObject:
         """Do an operation for a caller who may; raises `_Refusal` and `Refused`."""
         self._check(one, caller, given)
-        return await one.work(self._service, caller, given)
+        return await one.work(await self._seen(caller), caller, given)
+
+    async def _seen(self, caller: Caller) -> Service:
+        return await self._service.as_seen(caller.role, caller.name)
 
     def _check(self, one: Operation, caller: Caller, given: dict[str, Any]) -> None:
         """Raise `_Refusal` where the caller may not, or the body does not fit."""
@@ -214,7 +220,7 @@ class Application:
 
     async def _graphql(self, request: Request, caller: Caller) -> Response:
         """Answer a document: with JSON, or event by event where that is accepted."""
-        from constat.server import graph  # noqa: PLC0415  heavy library, loaded on first use
+        from constat.server import graph  # noqa: PLC0415  loaded when it is used
 
         given = graph.read_document(await _read_body(request))
         if given is None:
@@ -276,7 +282,8 @@ class Application:
 
         async def work() -> JsonObject:
             self._check(one, caller, given)
-            return await self._service.prove(given["goal"], by=caller.name, observe=observe)
+            service = await self._seen(caller)
+            return await service.prove(given["goal"], by=caller.name, observe=observe)
 
         doing = asyncio.ensure_future(self._told_of(caller, work))
         try:
@@ -319,7 +326,7 @@ class Application:
                 response = _refused(problem)
             except Refused as problem:
                 codes = {one["code"] for one in problem.answer["error"]}  # type: ignore[attr-defined]  # objects
-                response = _json(problem.answer, 404 if codes == {"C0401"} else 400)
+                response = _json(problem.answer, _STATUS_OF.get(min(codes), 400))
             except ClientDisconnect:
                 response = Response(status_code=499)
             except Exception as problem:  # noqa: BLE001  what nobody foresaw is told to the operator alone

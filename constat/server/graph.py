@@ -19,7 +19,6 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final
 
 import strawberry
-from graphql import GraphQLError
 from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
@@ -29,6 +28,7 @@ from constat.frozen import frozen
 from constat.server.operations import ANYBODY, Operation, Schema, answers, operations
 
 if TYPE_CHECKING:
+    from graphql import GraphQLError
     from strawberry.types.execution import ExecutionContext
 
     from constat.diagnostics.json_form import JsonObject
@@ -56,6 +56,8 @@ class Context:
 
     def count(self, name: str) -> None:
         """Count an operation; raises `GraphQLError` where there are too many in one document."""
+        from graphql import GraphQLError  # noqa: PLC0415  heavy library, loaded on first use
+
         self.asked.append(name)
         if len(self.asked) > _OPERATIONS:
             raise GraphQLError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat import __version__
@@ -303,12 +304,14 @@ async def _later(work: Callable[[], JsonObject]) -> JsonObject:
 # Schemas of answers: members with their kinds, `[of a list]`, `? or null`, `~ or left out`. A kind
 # with a capital is another schema.
 
-_KINDS: Final = {
-    "text": {"type": "string"},
-    "number": {"type": "integer"},
-    "flag": {"type": "boolean"},
-    "any": {"type": "object"},
-}
+_KINDS: Final = MappingProxyType(
+    {
+        "text": {"type": "string"},
+        "number": {"type": "integer"},
+        "flag": {"type": "boolean"},
+        "any": {"type": "object"},
+    }
+)
 _PROVED: Final = (
     "goal text, verdict Verdict, exit_code number, confidence text, sentences [text],"
     " assumptions [text], missing [text], conflicts [text], snapshot text?, proof Text,"
@@ -319,49 +322,52 @@ _ITEM: Final = (
     "identity text, kind text, status text, purpose text, goal text, model text, asked_by text,"
     " at text, rules [text], approvals [text], needed number, reason text"
 )
-_ANSWERS: Final = {
-    "Result": _PROVED,
-    "Why": f"{_PROVED}, roots [number], steps [Step], steps_left number",
-    "Step": "kind text, fact text, sentence text, rule text, assumption text, confidence text,"
-    " premises [number], sources [Source]",
-    "Source": "name text, origin text, query text?, parameters [text], at text, rows number",
-    "WhyNot": f"{_PROVED}, why Text",
-    "WhatIf": f"{_PROVED}, before Verdict, supposed [text], without_effect [text], changes [any],"
-    " changes_left number",
-    "Missing": f"{_PROVED}, sets [MissingSet], others_are_possible flag, candidates [text]",
-    "MissingSet": "cost text, add [any], remove [text], verdict Verdict",
-    "Rows": "query text, total number, start number, rows_left number, settled Settled,"
-    " exit_code number, computed_not_checked flag, check any?, assumptions [text],"
-    " open_because [any], columns [Column], rows [Row]",
-    "Column": "name text, type text",
-    "Row": "values any, verdict text, goals [text]",
-    "Checked": "accepted flag, verdict text?, goal text?, reason text?, identity text?,"
-    " notes [text], leaves text~, leaves_exit_code number~",
-    "Exported": "format text, suffix text, text text?, base64 text?",
-    "Part": "text text, start number, left number",
-    "Rules": "predicates [any], predicates_left number, rules [any], rules_left number",
-    "Found": "found Text",
-    "Described": "schema Text",
-    "Asked": f"{_PROVED}, question text, confirmed text, draft text?, rules [text], answers any?",
-    "Explored": "exploration text, question text, sentence text, verdict Verdict?,"
-    " exit_code number, confirmed text?, columns [text], rows [[text]], rows_left number,"
-    " assumptions [text], notes [text], steps [any], why_not_checked text, certificate text?",
-    "History": "explorations [Exploration], explorations_left number",
-    "Exploration": "exploration text, title text, began text, questions [text]",
-    "Facts": "facts [Fact], facts_left number",
-    "Fact": _STATED,
-    "Stated": f"{_STATED}, conflicts [text]",
-    "Retracted": "retracted [Fact]",
-    "Log": "entries [Entry], total number, entries_left number",
-    "Entry": "number number, time text, kind text, body any?",
-    "Drafted": f"{_PROVED}, draft text, status text, review text",
-    "Drafts": "drafts [Draft], drafts_left number",
-    "Draft": _ITEM,
-    "Review": f"{_ITEM}, text text, file text, difference text, amended [text], replaced [any],"
-    " cases [any], effects [any], remarks [text], problem text, shown Text",
-    "Decided": "identity text, kind text, status text, rules [text], file text, signed flag,"
-    " have number, needed number",
-}
+_ANSWERS: Final = MappingProxyType(
+    {
+        "Result": _PROVED,
+        "Why": f"{_PROVED}, roots [number], steps [Step], steps_left number",
+        "Step": "kind text, fact text, sentence text, rule text, assumption text, confidence text,"
+        " premises [number], sources [Source]",
+        "Source": "name text, origin text, query text?, parameters [text], at text, rows number",
+        "WhyNot": f"{_PROVED}, why Text",
+        "WhatIf": f"{_PROVED}, before Verdict, supposed [text], without_effect [text],"
+        " changes [any], changes_left number",
+        "Missing": f"{_PROVED}, sets [MissingSet], others_are_possible flag, candidates [text]",
+        "MissingSet": "cost text, add [any], remove [text], verdict Verdict",
+        "Rows": "query text, total number, start number, rows_left number, settled Settled,"
+        " exit_code number, computed_not_checked flag, check any?, assumptions [text],"
+        " open_because [any], columns [Column], rows [Row]",
+        "Column": "name text, type text",
+        "Row": "values any, verdict text, goals [text]",
+        "Checked": "accepted flag, verdict text?, goal text?, reason text?, identity text?,"
+        " notes [text], leaves text~, leaves_exit_code number~",
+        "Exported": "format text, suffix text, text text?, base64 text?",
+        "Part": "text text, start number, left number",
+        "Rules": "predicates [any], predicates_left number, rules [any], rules_left number",
+        "Found": "found Text",
+        "Described": "schema Text",
+        "Asked": f"{_PROVED}, question text, confirmed text, draft text?, rules [text],"
+        " answers any?",
+        "Explored": "exploration text, question text, sentence text, verdict Verdict?,"
+        " exit_code number, confirmed text?, columns [text], rows [[text]], rows_left number,"
+        " assumptions [text], notes [text], steps [any], why_not_checked text, certificate text?",
+        "History": "explorations [Exploration], explorations_left number",
+        "Exploration": "exploration text, title text, began text, questions [text]",
+        "Facts": "facts [Fact], facts_left number",
+        "Fact": _STATED,
+        "Stated": f"{_STATED}, conflicts [text]",
+        "Retracted": "retracted [Fact]",
+        "Log": "entries [Entry], total number, entries_left number",
+        "Entry": "number number, time text, kind text, body any?",
+        "Drafted": f"{_PROVED}, draft text, status text, review text",
+        "Drafts": "drafts [Draft], drafts_left number",
+        "Draft": _ITEM,
+        "Review": f"{_ITEM}, text text, file text, difference text, amended [text], replaced [any],"
+        " cases [any], effects [any], remarks [text], problem text, shown Text",
+        "Decided": "identity text, kind text, status text, rules [text], file text, signed flag,"
+        " have number, needed number",
+    }
+)
 
 
 def _members(text: str) -> dict[str, str]:

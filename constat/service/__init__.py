@@ -8,6 +8,6 @@ or confirms a goal; facts are kept only in the name of a person who has said yes
 
 from __future__ import annotations
 
-from constat.service.service import Refused, Service, what_happens
+from constat.service.service import UNSEEN, Refused, Service, what_happens
 
-__all__ = ["Refused", "Service", "what_happens"]
+__all__ = ["UNSEEN", "Refused", "Service", "what_happens"]

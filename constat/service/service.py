@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -9,6 +10,7 @@ import secrets
 from collections import OrderedDict
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
@@ -16,17 +18,19 @@ from constat.diagnostics.json_form import to_json
 from constat.evaluation import CallFinished, ModelAwaited, StageFinished
 from constat.library.listing import list_rules
 from constat.logic import NullCell, display_value
+from constat.project import find_project, load_project
 from constat.session import AsyncSession, LogAs
+from constat.tiers.rights import is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
     from types import TracebackType
 
     from constat.diagnostics.json_form import JsonObject
     from constat.evaluation import Event, Observer
     from constat.explore.answered import Explored
     from constat.explore.events import Telling
+    from constat.project.settings import RightsSetting, Sight
     from constat.proof.tree import Step
     from constat.session import Answers, Result, Session
     from constat.session.answers import AnswerColumn, AnswerRow
@@ -45,6 +49,8 @@ _REFERENCES: Final = 200
 _LARGEST: Final = 32 << 20
 _CERTIFICATE: Final = "certificate"
 _TEXT_OF: Final = "text"
+UNSEEN: Final = "C0594"
+"""The code of what a role may not see."""
 
 
 class Refused(Exception):  # noqa: N818  it is an answer
@@ -54,6 +60,13 @@ class Refused(Exception):  # noqa: N818  it is an answer
         self.answer: JsonObject = {"error": to_json(diagnostics[:_LISTED])}
         lines = (_line(one) for one in diagnostics[:_LISTED])
         super().__init__("\n".join(lines))
+
+
+def _rights_of(project: Path | str | None) -> RightsSetting:
+    try:
+        return load_project(find_project(None if project is None else Path(project))).rights
+    except ConstatError as problem:
+        raise Refused(problem.diagnostics) from None
 
 
 def _line(one: Diagnostic) -> str:
@@ -89,12 +102,43 @@ class References:
 
 
 class Service:
-    """Answers for one project. `by` is the person on whose behalf programs ask."""
+    """Answers for one project. `by` is the person on whose behalf programs ask.
 
-    def __init__(self, project: Path | str | None = None, *, by: str = "") -> None:
+    With a `sight` it answers with what that caller may see, and keeps its references to itself;
+    what reaches beyond that is refused.
+    """
+
+    def __init__(
+        self, project: Path | str | None = None, *, by: str = "", sight: Sight | None = None
+    ) -> None:
         self.by = by
-        self._session = AsyncSession(project)
+        self._project = project
+        self._sight = sight
+        self._session = AsyncSession(project, sight=sight)
         self._references = References()
+        self._rights: RightsSetting | None = None
+        self._views: dict[Sight, Service] = {}
+
+    async def as_seen(self, role: str, caller: str) -> Service:
+        """Give the service for a caller: this one where the project lets them see everything.
+
+        Rights are read once. Raises `Refused` where the configuration has mistakes.
+        """
+        if self._rights is None:
+            self._rights = await asyncio.to_thread(_rights_of, self._project)
+        sight = self._rights.sight(role, caller)
+        if sight is None:
+            return self
+        if sight not in self._views:
+            self._views[sight] = Service(self._project, by=self.by, sight=sight)
+        return self._views[sight]
+
+    def _needs_all(self) -> None:
+        """Raise `Refused` where not everything may be seen, and more would be shown."""
+        if self._sight is not None:
+            message = f"this shows more than the role {self._sight.role} may see"
+            hint = "ask somebody whose role has `all` in `rights:`"
+            raise Refused([Diagnostic(UNSEEN, message, help=hint)])
 
     async def run(self, work: Callable[[Session], Found]) -> Found:
         """Do something with the session; a mistake is `Refused`."""
@@ -105,6 +149,8 @@ class Service:
 
     async def close(self) -> None:
         """Close everything."""
+        for one in self._views.values():
+            await one.close()
         await self._session.close()
 
     async def __aenter__(self) -> Self:
@@ -157,6 +203,7 @@ class Service:
 
         `accept_goal` is the goal that the caller stands for; see `Session.ask`.
         """
+        self._needs_all()
         how: Any = {"accept_goal": accept_goal, "require_approved": require_approved}
 
         def work(session: Session) -> JsonObject:
@@ -190,6 +237,7 @@ class Service:
 
         With an `exploration`, its id or an empty text for the latest, the question goes on from it.
         """
+        self._needs_all()
         how: Any = {"by": by or self.by, "accept_goal": accept_goal}
         how |= {"require_approved": require_approved, "observe": observe}
 
@@ -202,6 +250,7 @@ class Service:
 
     async def history(self, *, start: int = 0, most: int = ROWS) -> JsonObject:
         """List explorations with their questions, the latest first."""
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             found = session.history[::-1]
@@ -308,6 +357,9 @@ class Service:
     async def verify(self, certificate: str, *, sources: bool = False) -> JsonObject:
         """Check a certificate, given as text or by its reference; with `sources` its leaves too."""
         content = self._given(certificate).encode()
+        if sources:
+            # Whoever makes a certificate up would learn which rows there are.
+            self._needs_all()
 
         def work(session: Session) -> JsonObject:
             report = session.verify(content)
@@ -373,6 +425,7 @@ class Service:
 
         Each fact has to stand in the words. The words are those of `by`.
         """
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             found = session.provide_facts(text, author=self.by, goal=goal, atoms=facts)
@@ -387,7 +440,9 @@ class Service:
         """List the facts that people state."""
 
         def work(session: Session) -> JsonObject:
-            found = session.facts.list(predicate or None)
+            found = [
+                one for one in session.facts.list(predicate or None) if self._shows(session, one)
+            ]
             listed = [_stated(session, one) for one in found[:MOST_ROWS]]
             return {"facts": listed, "facts_left": len(found) - len(listed)}
 
@@ -397,6 +452,7 @@ class Service:
         """Keep a fact that a person states."""
 
         def work(session: Session) -> JsonObject:
+            self._check_shown(session, fact)
             conflicts = session.facts.conflicts(fact)
             kept = session.facts.add(fact, author=by, note=note)
             return {**_stated(session, kept), "conflicts": list(conflicts[:_LISTED])}
@@ -407,13 +463,31 @@ class Service:
         """Take back a fact that this person stated, or with `of_anybody` whoever did."""
 
         def work(session: Session) -> JsonObject:
+            self._check_shown(session, fact)
             found = session.facts.retract(fact, by=by, author=None if of_anybody else by)
             return {"retracted": [_stated(session, one) for one in found[:MOST_ROWS]]}
 
         return await self.run(work)
 
+    def _shows(self, session: Session, fact: StoredFact) -> bool:
+        """Tell whether a stated fact may be seen."""
+        if self._sight is None:
+            return True
+        predicate = session.program.program.predicates.get(fact.predicate)
+        return predicate is not None and is_shown(predicate, fact.row, self._sight)
+
+    def _check_shown(self, session: Session, fact: str) -> None:
+        """Raise `ConstatError` where a fact is about what may not be seen."""
+        if self._sight is None:
+            return
+        name, row = session.facts.read(fact)
+        if not is_shown(session.program.program.predicates[name], row, self._sight):
+            message = f"the role {self._sight.role} may not see such a fact of {name}"
+            raise ConstatError([Diagnostic(UNSEEN, message)])
+
     async def decisions(self, *, start: int = 0, most: int = ROWS) -> JsonObject:
         """List what the log of decisions holds, from an entry on."""
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             entries = [one.entry for one in session.decisions.records()]
@@ -467,6 +541,7 @@ class Service:
 
         They count for nobody else before a person has approved them, which nothing here can do.
         """
+        self._needs_all()
         who = asked_by or self.by
 
         def work(session: Session) -> JsonObject:
@@ -490,6 +565,7 @@ class Service:
 
     async def drafts(self, *, status: str = "proposed") -> JsonObject:
         """List drafts, and rules that models wrote into files; without a status, all of them."""
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             found = session.reviews.items(status or None)
@@ -500,6 +576,7 @@ class Service:
 
     async def review(self, name: str) -> JsonObject:
         """Say what a draft or a rule would change: the rule files, cases, the present answers."""
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             found = session.reviews.review(name)
@@ -514,6 +591,7 @@ class Service:
 
         The configuration may ask for more; here four eyes are always two people.
         """
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             found = session.reviews.approve(
@@ -521,26 +599,36 @@ class Service:
             )
             return _decided(found)
 
-        return await self.run(work)
+        return await self._decided(work)
+
+    async def _decided(self, work: Callable[[Session], JsonObject]) -> JsonObject:
+        """Decide about rules, which all read anew from then on."""
+        found = await self.run(work)
+        for one in self._views.values():
+            await one.run(lambda session: session.reload_rules())
+        return found
 
     async def reject(self, name: str, *, by: str, reason: str) -> JsonObject:
         """Refuse a draft, or a rule of a model that was approved, with a reason."""
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             return _decided(session.reviews.reject(name, by=by, reason=reason))
 
-        return await self.run(work)
+        return await self._decided(work)
 
     # What sources hold.
 
     async def search(self, words: str) -> JsonObject:
         """Find tables, columns, predicates and rules by words."""
+        self._needs_all()
         return await self.run(
             lambda one: {"found": self._bounded(one.discovery().search_tables(words))}
         )
 
     async def schema(self, table: str = "") -> JsonObject:
         """Describe a table, or list all of them."""
+        self._needs_all()
 
         def work(session: Session) -> JsonObject:
             tools = session.discovery()
@@ -553,6 +641,7 @@ class Service:
 
     async def recall(self, session: str, *, about: str = "", words: str = "") -> JsonObject:
         """Give what matters of a conversation that is kept, or the places where words stand."""
+        self._needs_all()
 
         def work(one: Session) -> JsonObject:
             from constat.session import remembering  # noqa: PLC0415  loaded when it is used
@@ -572,6 +661,7 @@ class Service:
 
     async def place(self, session: str, place: str, *, about: str = "") -> JsonObject:
         """Give what was said at a place (`m3`, `m3[12:58]`), and why it is in sight or is not."""
+        self._needs_all()
 
         def work(one: Session) -> JsonObject:
             from constat.session import remembering  # noqa: PLC0415  loaded when it is used
@@ -599,6 +689,7 @@ class Service:
 
     async def remember(self, session: str, text: str) -> JsonObject:
         """Keep a text in a conversation, as said by a model and never by a person."""
+        self._needs_all()
 
         def work(one: Session) -> JsonObject:
             from constat.session import remembering  # noqa: PLC0415  loaded when it is used

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from constat.check import Report
     from constat.project import Project
+    from constat.project.settings import Sight
     from constat.session.answers import Answers
     from constat.session.asked_goals import Goal
     from constat.session.handed import Rules
@@ -44,8 +45,10 @@ class AsyncSession:
         facts: Mapping[str, object] | None = None,
         cache: bool = True,
         locale: str | None = None,
+        sight: Sight | None = None,
     ) -> None:
-        self._session = Session(project, rules=rules, facts=facts, cache=cache, locale=locale)
+        told: Any = {"cache": cache, "locale": locale, "sight": sight}
+        self._session = Session(project, rules=rules, facts=facts, **told)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="constat")
 
     async def run(self, work: Callable[[Session], Found]) -> Found:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from constat.logic import Atom
     from constat.model import Usage
     from constat.project import Project
+    from constat.project.settings import Sight
     from constat.proof.comparison import Comparison
     from constat.proof.sentences import Speech
     from constat.proof.signing import SigningKey
@@ -179,6 +180,7 @@ class Comparing(ABC):
     """The part of a session that answers them."""
 
     _turn: RLock
+    _sight: Sight | None
     _unrecorded: tuple[Diagnostic, ...] = ()
     """What was wrong with the record, in the last evaluation that used it."""
 
@@ -275,7 +277,9 @@ class Comparing(ABC):
         return CertificateStore(self._bench().project.state).read(identity)
 
     def _record(self, result: Result, *, every: bool = False) -> None:
-        """Record what a result was made from, where somebody wants that."""
+        """Record what a result was made from, where somebody wants that, and sees all of it."""
+        if self._sight is not None:
+            return
         bench = self._bench()
         predicates = bench.program.program.predicates.values()
         named = any(one.source and "record" in one.source.parameters for one in predicates)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from constat.library import Checked
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Predicate, Value
+    from constat.project.settings import Sight
     from constat.proof.decide import Decision
     from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
@@ -104,7 +105,7 @@ class Session(
     frames by the names of relations: of pandas, Polars or Arrow, or relations of DuckDB; they are
     referred to, and take the place of a relation's `.input`. Without `cache` everything is asked
     anew, and kept where `max_age` says so. `locale` is that of its sentences, in place of the
-    project's.
+    project's. With a `sight` what a caller may not see is unknown in it, and nothing is recorded.
 
     Several threads may use one session; their questions are answered one after the other.
     Processes may each have a session on one project.
@@ -118,6 +119,7 @@ class Session(
         facts: Mapping[str, object] | None = None,
         cache: bool = True,
         locale: str | None = None,
+        sight: Sight | None = None,
     ) -> None:
         super().__init__()
         self._stop: Event | None = None
@@ -143,6 +145,8 @@ class Session(
         self._checked: Checks | None = None
         self._serve = cache
         self._locale = locale
+        self._sight = sight
+        self.planning = sight is None
         self._library_names: tuple[str, ...] | None = None
         self._asker: str | None = None
         self._said: set[Value] = set()
@@ -167,7 +171,8 @@ class Session(
         """
         from constat.session.drafted import without_plans  # noqa: PLC0415  loaded when it is used
 
-        other = Session(without_plans(project or self.project, joined), cache=cache, locale=locale)
+        kept = without_plans(project or self.project, joined)
+        other = Session(kept, cache=cache, locale=locale, sight=self._sight)
         other._program = joined.program
         other._texts = {**self.texts, **joined.texts}
         other._rule_warnings = list(self.rule_warnings)
@@ -800,6 +805,11 @@ class Session(
                 models=lambda: self.models,
                 said=self._spoken,
             )
+            if self._sight is not None:
+                from constat.tiers.rights import restricted  # noqa: PLC0415  loaded when it is used
+
+                seen = restricted(tiers.externals, self.program, self._sight)
+                tiers = replace(tiers, externals=seen)
             if self.joined is not None:
                 from constat.session.drafted import with_joined  # noqa: PLC0415  loaded when it is used
 

@@ -43,7 +43,7 @@ class StatedFacts:
 
         By name it may leave out columns of a row whose key it gives.
         """
-        predicate, row = self._read(fact)
+        predicate, row = self.read(fact)
         return self._store().add(predicate, row, author, note, told)
 
     def conflicts(self, fact: str) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ class StatedFacts:
 
     def retract(self, fact: str, *, by: str, author: str | None = None) -> tuple[StoredFact, ...]:
         """Take a fact back, whoever stated it or as stated by `author`; the record stays."""
-        predicate, row = self._read(fact)
+        predicate, row = self.read(fact)
         retracted = self._store().retract(predicate, row, by, author)
         if not retracted:
             raise ConstatError(
@@ -82,7 +82,8 @@ class StatedFacts:
         predicate = self._program().program.predicates.get(fact.predicate)
         return shown_stated(predicate, fact.predicate, fact.row)
 
-    def _read(self, fact: str) -> tuple[str, tuple[str | None, ...]]:
+    def read(self, fact: str) -> tuple[str, tuple[str | None, ...]]:
+        """Read a fact: its predicate, and its cells as canonical texts. Raises `ConstatError`."""
         analysed = self._program()
         predicate, row = parse_stated(fact, analysed.program)
         if predicate not in analysed.external:

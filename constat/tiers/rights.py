@@ -1,0 +1,278 @@
+"""External predicates as a role may see them.
+
+In: external predicates, and what a role may see. Out: external predicates that give only that.
+Invariants: what may not be seen is unknown and never absent, so no verdict is wrong; it does not
+come in, so it is in no answer, near miss, certificate or export; apart from keys whose rows
+contradict each other, what an answer says does not depend on what it does not show.
+
+Example: with `rows: {region: north}` a customer of the south is neither there nor not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.evaluation import Answer, Demand, Opening, Origin, Portion
+from constat.logic import OPEN, NullCell, NullPolicy, format_value
+from constat.tiers.declarations import uses_certificates
+from constat.tiers.tier import content_hash, key_of, pattern, rows_as_read
+from constat.tiers.user import USER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Evidence, ExternalPredicate, Externals
+    from constat.logic import Kind, OpenRow, Predicate, Row
+    from constat.project.settings import Sight, SightOf
+
+RIGHTS: Final = "rights"
+"""The tier that openings name which are there because of rights."""
+
+
+def restricted(externals: Externals, program: AnalysedProgram, sight: Sight) -> Externals:
+    """Give external predicates as a role sees them; raises `ConstatError` for a name of nothing."""
+    predicates = program.program.predicates
+    _check(sight, program)
+    return {
+        name: one if name not in predicates else _seen(one, predicates[name], sight)
+        for name, one in externals.items()
+    }
+
+
+def _seen(inner: ExternalPredicate, predicate: Predicate, sight: Sight) -> ExternalPredicate:
+    found = sight.of(predicate.name)
+    if found is None:
+        return _Closed(sight.role)
+    if found.everything and not uses_certificates(predicate):
+        return inner
+    return _Restricted(inner, predicate, found, sight)
+
+
+def is_shown(predicate: Predicate, row: Sequence[str | None], sight: Sight) -> bool:
+    """Tell whether a role may see a whole row, given as canonical texts."""
+    found = sight.of(predicate.name)
+    if found is None or _hidden(predicate, found):
+        return False
+    wanted = _wanted(predicate, found, sight)
+    return all(row[place] in texts for place, texts in wanted.items())
+
+
+def _check(sight: Sight, program: AnalysedProgram) -> None:
+    diagnostics = []
+    for name, found in (sight.relations or {}).items():
+        predicate = program.program.predicates.get(name)
+        if predicate is None or name not in program.external:
+            near = nearest(name, sorted(program.external))
+            message = f"`rights` of {sight.role} name `{name}`, which is no relation of a source"
+            hint = f"did you mean `{near}`?" if near else "rights are about what rules read"
+            diagnostics.append(Diagnostic("C0593", message, help=hint))
+            continue
+        columns = [column.name for column in predicate.columns]
+        for one in (*found.rows, *(found.columns or ())):
+            if one not in columns:
+                message = f"`rights` of {sight.role} name a column `{one}`, which `{name}` has not"
+                hint = f"its columns: {', '.join(columns)}"
+                diagnostics.append(Diagnostic("C0593", message, help=hint))
+    if diagnostics:
+        raise ConstatError(diagnostics)
+
+
+def _hidden(predicate: Predicate, found: SightOf) -> frozenset[int]:
+    """Give the places of the columns that are not shown."""
+    if found.columns is None:
+        return frozenset()
+    return frozenset(
+        place for place, one in enumerate(predicate.columns) if one.name not in found.columns
+    )
+
+
+def _wanted(
+    predicate: Predicate, found: SightOf, sight: Sight
+) -> Mapping[int, frozenset[str | None]]:
+    """Give the texts, by places, that the cells of a shown row have."""
+    places = {column.name: place for place, column in enumerate(predicate.columns)}
+    return {places[name]: frozenset(map(sight.value, texts)) for name, texts in found.rows.items()}
+
+
+class _Closed:
+    """A relation of which a role sees nothing: everything is open, and nobody is asked."""
+
+    cost = 1
+
+    def __init__(self, role: str) -> None:
+        self._role = role
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer: nothing is known."""
+        reason = _reason(self._role, demand.predicate)
+        return Answer(
+            (), tuple(Opening(pattern(demand, key), reason, RIGHTS) for key in demand.keys)
+        )
+
+
+def _reason(role: str, predicate: Predicate) -> str:
+    return f"the role {role} may not see everything of {predicate.name}"
+
+
+class _Restricted:
+    """A relation of which a role sees some rows or columns."""
+
+    def __init__(
+        self, inner: ExternalPredicate, predicate: Predicate, found: SightOf, sight: Sight
+    ) -> None:
+        self.cost = inner.cost
+        self._inner = inner
+        self._declared = predicate
+        self._kinds = predicate.kinds
+        self._hidden = _hidden(predicate, found)
+        self._wanted = _wanted(predicate, found, sight)
+        self._reason = _reason(sight.role, predicate)
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch with what may be seen; what that leaves open is open."""
+        kept = [n for n, column in enumerate(demand.columns) if column not in self._hidden]
+        columns = tuple(demand.columns[n] for n in kept)
+        asked = {key: tuple(key[n] for n in kept) for key in demand.keys}
+        # Neither a key nor a range tells anybody what a hidden column holds.
+        inner = self._inner.answer(
+            replace(
+                demand,
+                predicate=self._looking(demand.predicate),
+                columns=columns,
+                keys=tuple(dict.fromkeys(asked.values())),
+                ranges=tuple(one for one in demand.ranges if one.column not in self._hidden),
+            )
+        )
+        openings: dict[Opening, None] = {}
+        portions = [
+            found
+            for one in inner.portions
+            if (found := self._portion(one, demand.predicate, openings)) is not None
+        ]
+        sure = self._openings(inner, columns, set(asked.values()), openings)
+        answered = set()
+        for key, narrow in asked.items():
+            if narrow in inner.answered and (sure and self._is_whole(demand, key, portions)):
+                answered.add(key)
+            else:
+                openings[Opening(pattern(demand, key), self._reason, RIGHTS)] = None
+        rows = [row for one in portions for row in one.rows]
+        authorities = tuple(self._evidence(one, rows) for one in inner.authorities)
+        return Answer(
+            tuple(portions),
+            tuple(openings),
+            frozenset(answered),
+            authorities if answered else (),
+        )
+
+    def _looking(self, predicate: Predicate) -> Predicate:
+        """Give the predicate as it is read to see whose rows these are."""
+        columns = tuple(
+            self._declared.columns[place] if place in self._wanted else column
+            for place, column in enumerate(predicate.columns)
+        )
+        return replace(predicate, columns=columns)
+
+    def _portion(
+        self, portion: Portion, predicate: Predicate, openings: dict[Opening, None]
+    ) -> Portion | None:
+        """Give the rows that are shown whole; of the others what is shown is an opening."""
+        rows = []
+        for row in rows_as_read(filter(self._is_shown, portion.rows), predicate):
+            told = self._cells(row)
+            if told == row and self._is_plain(portion):
+                rows.append(row)
+            else:
+                cells: OpenRow = tuple(OPEN if isinstance(one, NullCell) else one for one in told)
+                openings[Opening(cells, self._reason, RIGHTS)] = None
+        if not rows:
+            return None
+        return replace(portion, rows=tuple(rows), evidence=self._evidence(portion.evidence, rows))
+
+    def _is_shown(self, row: OpenRow) -> bool:
+        """Tell whether all cells that have to be are as the role may see them."""
+        return all(
+            _text(row[place], self._kinds[place]) in texts for place, texts in self._wanted.items()
+        )
+
+    def _cells(self, row: OpenRow) -> OpenRow:
+        """Give a row without its hidden cells; what was not read is not there to be hidden."""
+        return tuple(
+            OPEN if place in self._hidden and not _is_unread(cell) else cell
+            for place, cell in enumerate(row)
+        )
+
+    def _is_plain(self, portion: Portion) -> bool:
+        """Tell whether where rows come from says no more than the rows themselves."""
+        if not (self._hidden or self._wanted):
+            return portion.evidence.proved is None
+        for one in portion.evidence.every():
+            told = one.attestation
+            others = told is not None and one.origin is not Origin.USER_PROVIDED
+            quoted = told is not None and told.quote is not None
+            if others or quoted or one.proved is not None or one.fills is not None:
+                return False
+        return portion.assumption is None or portion.evidence.tier == USER or not self._hidden
+
+    def _evidence(self, evidence: Evidence, rows: Sequence[Row]) -> Evidence:
+        """Give evidence that counts and hashes the rows that are shown, and names no state."""
+        if not (self._hidden or self._wanted):
+            return evidence
+        found = content_hash(rows, self._kinds)
+        return replace(evidence, snapshot=None, row_count=len(rows), content_hash=found)
+
+    def _openings(
+        self,
+        inner: Answer,
+        columns: tuple[int, ...],
+        keys: set[Row],
+        openings: dict[Opening, None],
+    ) -> bool:
+        """Add the openings that tell nothing hidden; false where one had to be left out."""
+        sure = True
+        for one in inner.openings:
+            asked = all(
+                cell is OPEN or place in columns for place, cell in enumerate(one.row)
+            ) and (not columns or _of(one.row, columns) in keys)
+            if asked or self._is_shown(one.row):
+                row = self._cells(one.row)
+                openings[Opening(row, self._reason, RIGHTS, one.assumption)] = None
+            else:
+                sure = False
+        return sure
+
+    def _is_whole(self, demand: Demand, key: Row, portions: Iterable[Portion]) -> bool:
+        """Tell whether nothing that a key asks for can be among what is not shown."""
+        given = dict(zip(demand.columns, key, strict=True))
+        bound = all(
+            place in given and _text(given[place], self._kinds[place]) in texts
+            for place, texts in self._wanted.items()
+        )
+        if bound:
+            return True
+        unique = demand.predicate.key
+        if not unique or not set(unique) <= given.keys() - self._hidden:
+            return False
+        # Of the key there is one row, and it is shown.
+        wanted = tuple(given[place] for place in unique)
+        rows = (row for one in portions if one.assumption is None for row in one.rows)
+        return any(key_of(row, unique) == wanted for row in rows)
+
+
+def _of(row: OpenRow, columns: tuple[int, ...]) -> OpenRow:
+    return tuple(row[place] for place in columns)
+
+
+def _is_unread(cell: object) -> bool:
+    return isinstance(cell, NullCell) and cell.policy is NullPolicy.UNREAD
+
+
+def _text(cell: object, kind: Kind) -> str | None:
+    """Give the canonical text of a cell; none where it has no value."""
+    if cell is OPEN or isinstance(cell, NullCell):
+        return None
+    value: Any = cell
+    return format_value(value, kind)

@@ -1,0 +1,328 @@
+"""Attacks over authorisation, as a table: who tries what, and by which requests.
+
+Two worlds differ only in what the attackers may not see. An attack succeeds where an answer holds
+one of `SECRETS`, where the same requests are answered differently in the two worlds, or where
+something is done that has to be `refused`. The first half was written from the OpenAPI document
+alone, before there were rights; the second with the code at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+VIEWER: Final = "viewer"
+ANALYST: Final = "analyst"
+APPROVER: Final = "approver"
+ADMIN: Final = "admin"
+MODEL: Final = "model"
+NOBODY: Final = ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request. `@NAME` in a body stands for what the step with that name has answered."""
+
+    path: str
+    body: dict[str, Any] = field(default_factory=dict)
+    role: str = VIEWER
+    method: str = "POST"
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`before` is done by people who may; of `calls`, the attack, the last may be `refused`."""
+
+    name: str
+    calls: tuple[Call, ...]
+    refused: bool = False
+    before: tuple[Call, ...] = ()
+
+
+def one(name: str, path: str, refused: bool = False, role: str = VIEWER, /, **body: Any) -> Attack:  # noqa: ANN401, FBT001, FBT002  a row of the table
+    return Attack(name, (Call(path, body, role),), refused)
+
+
+def bare(name: str, **headers: str) -> Attack:
+    shown = tuple((key.replace("_", "-"), value) for key, value in headers.items())
+    call = Call("/v1/prove", {"goal": "north(C1)"}, NOBODY, headers=shown)
+    return Attack(name, (call,), refused=True)
+
+
+def proves(name: str, goal: str, role: str = VIEWER) -> Attack:
+    return one(name, "/v1/prove", False, role, goal=goal)
+
+
+def asks(name: str, query: str, role: str = VIEWER) -> Attack:
+    return one(name, "/v1/query", False, role, query=query)
+
+
+SECRETS: Final = (
+    *("Harald", "Sigrid", "111-SSN", "222-SSN", "333-SSN", "999-SSN", "987654"),
+    *("123321", "77777", "66666", "KEEP-QUIET", "HUSH-HUSH", "FOURTH"),
+)
+
+FROM_THE_DOCUMENT: Final = (
+    # Who comes in.
+    bare("no token"),
+    bare("an empty token", Authorization="Bearer "),
+    bare("a role in place of a token", Authorization="Bearer admin"),
+    bare("the hash of a token", Authorization="Bearer sha256:" + "0" * 64),
+    bare("another scheme", Authorization="Basic YWRtaW46YWRtaW4="),
+    bare("two tokens", Authorization="Bearer x, Bearer y"),
+    bare("a token in another header", X_Api_Key="admin", X_Forwarded_User="admin"),
+    bare("a cookie", Cookie="session=admin; role=admin"),
+    Attack(
+        "a token in the address",
+        (Call("/v1/prove?access_token=token-of-admin", {"goal": "north(C1)"}, NOBODY),),
+        refused=True,
+    ),
+    Attack("another method", (Call("/v1/log", {}, VIEWER, "PUT"),), refused=True),
+    # A role above one's own.
+    one("a viewer reads the log", "/v1/log", True, VIEWER),
+    one("an analyst reads the log", "/v1/log", True, ANALYST),
+    one("an approver reads the log", "/v1/log", True, APPROVER),
+    one("a viewer states", "/v1/facts/add", True, VIEWER, fact="contract(C1, x)"),
+    one(
+        "a viewer takes back", "/v1/facts/retract", True, VIEWER, fact='contract(C1, "KEEP-QUIET")'
+    ),
+    one("a viewer asks in words", "/v1/ask", True, VIEWER, question="Who is rich?"),
+    one("a viewer explores", "/v1/solve", True, VIEWER, question="Who is rich?"),
+    one("a viewer reads the history", "/v1/history", True, VIEWER),
+    one("a viewer reads drafts", "/v1/drafts", True, VIEWER),
+    one("a viewer approves", "/v1/drafts/approve", True, VIEWER, name="R1", reason="so"),
+    one("an analyst approves", "/v1/drafts/approve", True, ANALYST, name="R1", reason="so"),
+    one("an analyst rejects", "/v1/drafts/reject", True, ANALYST, name="R1", reason="so"),
+    one("a role in the body", "/v1/log", True, ANALYST, start=0, most=1),
+    Attack(
+        "a role in a header",
+        (Call("/v1/log", {}, ANALYST, headers=(("X-Role", ADMIN), ("Role", ADMIN))),),
+        refused=True,
+    ),
+    Attack(
+        "a method in a header",
+        (Call("/v1/log", {}, VIEWER, headers=(("X-HTTP-Method-Override", "GET"),)),),
+        refused=True,
+    ),
+    # What may not be seen, asked for as it is.
+    asks("all customers", "customer(?a, ?b, ?c, ?d)"),
+    asks("a hidden column", 'customer("C1", _, _, ?s)'),
+    asks("a hidden column through a rule", "ssn_of(?c, ?s)"),
+    asks("rows of others", "placed(?o, ?c, ?a)"),
+    asks("a closed relation", "blocked(?c)"),
+    asks("a configured value", "threshold(?x)"),
+    asks("what people state", "contract(?c, ?n)"),
+    asks("a sum over hidden rows", "total(?c, ?t)"),
+    asks("a sum of everything", "everything(?t)"),
+    asks("hidden rows joined with shown ones", "customer(?c, ?n, ?r, _), placed(?o, ?c, ?a)"),
+    # What may not be seen, guessed.
+    proves("the number of a shown customer", 'ssn_of(C1, "111-SSN")'),
+    proves("the name of a hidden customer", 'customer(C3, "Harald", _, _)'),
+    proves("that a hidden customer exists", "known(C3)"),
+    proves("that one exists in the other world", "known(C4)"),
+    proves("that somebody is blocked", "blocked(C2)"),
+    proves("that nobody is blocked", "ok(C2)"),
+    proves("that a sum is above a limit", "rich(C3)"),
+    asks("that a limit lies between two numbers", "threshold(?x), ?x > 70000"),
+    # Beside the goal.
+    one("a near miss names a hidden value", "/v1/why-not", goal="rich(C1)"),
+    one("a near miss names who is blocked", "/v1/why-not", goal="ok(C2)"),
+    one("why not a hidden customer", "/v1/why-not", goal="north(C3)"),
+    one("what is missing names a hidden fact", "/v1/missing", goal="rich(C1)", top=20),
+    one("what is missing of who is blocked", "/v1/missing", goal="ok(C2)", top=20),
+    one("what if a hidden row were not", "/v1/what-if", goal="ok(C2)", remove=["blocked(C2)"]),
+    one(
+        "what if a value were another", "/v1/what-if", goal="rich(C1)", settings={"threshold": "5"}
+    ),
+    one("the steps of a proof", "/v1/why", goal="total(C1, 100)"),
+    one("a search for a hidden name", "/v1/catalog/search", words="Harald Sigrid"),
+    one("a table of the catalog", "/v1/catalog/table", table="customers"),
+    one("all tables", "/v1/catalog/table"),
+    one("facts that people state", "/v1/facts"),
+    one("facts of a closed predicate", "/v1/facts", predicate="contract"),
+    one("rules with their values", "/v1/rules", predicate="threshold"),
+)
+
+# With the code at hand.
+
+
+def graphs(name: str, query: str, refused: bool = False, role: str = VIEWER, /) -> Attack:  # noqa: FBT001, FBT002  a row of the table
+    return one(name, "/graphql", refused, role, query=query)
+
+
+def supposes(name: str, goal: str, **body: Any) -> Attack:  # noqa: ANN401
+    return one(name, "/v1/what-if", goal=goal, **body)
+
+
+PROVED_BY_ADMIN: Final = Call("/v1/prove", {"goal": "ssn_of(C1, ?s)"}, ADMIN)
+
+WITH_THE_CODE: Final = (
+    # References and certificates of others.
+    Attack(
+        "the certificate of an admin, by its reference",
+        (Call("/v1/read-on", {"reference": "@certificate"}),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "the bytes of an admin's certificate",
+        (Call("/v1/certificates/@identity", method="GET"),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "an export of an admin's certificate",
+        (Call("/v1/export", {"certificate": "@certificate", "to": "markdown"}),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "a check of an admin's certificate",
+        (Call("/v1/verify", {"certificate": "@certificate"}),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "an analyst reads an admin's certificate",
+        (Call("/v1/read-on", {"reference": "@certificate"}, ANALYST),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "an answer that an admin has just had",
+        (Call("/v1/prove", {"goal": "ssn_of(C1, ?s)"}),),
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "rows that an admin has just had",
+        (Call("/v1/query", {"query": "placed(?o, ?c, ?a)"}),),
+        before=(Call("/v1/query", {"query": "placed(?o, ?c, ?a)"}, ADMIN),),
+    ),
+    Attack(
+        "one's own certificate, read whole",
+        (
+            Call("/v1/prove", {"goal": "total(C1, 100)"}),
+            Call("/v1/read-on", {"reference": "@certificate"}),
+        ),
+    ),
+    Attack(
+        "one's own certificate, exported",
+        (
+            Call("/v1/prove", {"goal": "north(C1)"}),
+            Call("/v1/export", {"certificate": "@certificate", "to": "html"}),
+        ),
+    ),
+    Attack(
+        "a made-up certificate as a question about rows",
+        (
+            Call("/v1/prove", {"goal": "north(C1)"}),
+            Call("/v1/verify", {"certificate": "@certificate", "sources": True}),
+        ),
+        refused=True,
+    ),
+    # Hidden columns as keys, filters, orders.
+    asks("a filter on a hidden column", 'customer(?c, ?n, "north", ?s), ?s < "2"'),
+    asks("a join over a hidden column", "customer(?a, _, _, ?s), customer(?b, _, _, ?s), ?a != ?b"),
+    asks("a count of hidden values", "numbers(?n)"),
+    asks("a negated hidden row", "customer(?c, _, _, _), !placed(_, ?c, 987654)"),
+    asks("who is not blocked", "ok(?c)"),
+    proves("a bound hidden column", 'customer(C1, _, _, "111-SSN")'),
+    proves("a hidden row by its key", "placed(3, ?c, ?a)"),
+    proves("a hidden row by all but its key", "placed(?o, C3, ?a)"),
+    proves("a negated goal", "ok(C1)"),
+    proves("a row of the other world", "placed(4, C3, 123321)"),
+    proves("a shown row with a hidden column", 'customer(C2, "Bob", "north", ?s)'),
+    proves("the least hidden value", "least(?a)"),
+    proves("the greatest hidden value", "greatest(?a)"),
+    proves("a view over a hidden column", "digits(C1, ?d)"),
+    proves("a typo near a hidden name", 'customer(?c, "Haralt", _, _)'),
+    # Suppositions.
+    supposes("a supposed row beside hidden ones", "rich(C3)", add=["placed(9, C3, 1)"]),
+    supposes("a key that is taken", "known(C3)", add=['customer(C3, "X", north, "1")']),
+    supposes("a removed pattern", "everything(?t)", remove=["placed(?o, C3, ?a)"]),
+    supposes("a value above the hidden one", "rich(C1)", settings={"threshold": "70000"}),
+    supposes("a value that is none", "rich(C1)", settings={"threshold": "so"}),
+    supposes("a setting without a value", "rich(C1)", settings={"nothing": "1"}),
+    supposes("a rule of a hidden fact", "ok(C1)", remove=["blocked(?c)"]),
+    # People's facts.
+    one("a closed fact is taken back", "/v1/facts/retract", True, "clerk", fact="contract(C1, x)"),
+    one("a closed fact is stated", "/v1/facts/add", True, "clerk", fact="contract(C1, x)"),
+    one(
+        "a guess of what is stated",
+        *("/v1/facts/retract", True, "clerk"),
+        fact='contract(C1, "KEEP-QUIET")',
+    ),
+    one(
+        "a fact of a hidden row",
+        "/v1/facts/add",
+        True,
+        "clerk",
+        fact='customer(C3, "X", south, "1")',
+    ),
+    one("a fact with a hidden column", "/v1/facts/add", True, "clerk", fact='customer(C9,a,b,"c")'),
+    # What is for those who see everything.
+    one("a restricted analyst asks", "/v1/ask", True, "clerk", question="Who is rich?"),
+    one("a restricted analyst explores", "/v1/solve", True, "clerk", question="Who is rich?"),
+    one("a restricted analyst reads drafts", "/v1/drafts", True, "clerk"),
+    one("a restricted analyst reviews", "/v1/drafts/review", True, "clerk", name="R1"),
+    one(
+        "a restricted analyst drafts",
+        *("/v1/drafts/add", True, "clerk"),
+        goal="leak(?s)",
+        purpose="so",
+        rules=".decl leak(s: symbol)\nleak(?s) :- customer(_, _, _, ?s).",
+    ),
+    one(
+        "a restricted approver approves",
+        "/v1/drafts/approve",
+        True,
+        APPROVER,
+        name="R1",
+        reason="so",
+    ),
+    asks("a role that is not named", "customer(?a, ?b, ?c, ?d)", APPROVER),
+    proves("a role that is not named proves", "north(C1)", APPROVER),
+    # GraphQL.
+    graphs(
+        "a hidden column by GraphQL", '{ query(query: "ssn_of(?c, ?s)") { total rows { values } } }'
+    ),
+    graphs("the log by GraphQL", "{ log { total entries { body } } }"),
+    graphs("a mutation by GraphQL", 'mutation { approve(name: "R1", reason: "so") { status } }'),
+    graphs("the catalog by GraphQL", '{ search(words: "Harald") { found { text } } }'),
+    graphs(
+        "many guesses in one document",
+        "{"
+        + "".join(
+            f' g{n}: prove(goal: "placed({n}, C3, ?a)") {{ verdict proof {{ text }} }}'
+            for n in range(6)
+        )
+        + "}",
+    ),
+    graphs(
+        "near misses by GraphQL",
+        '{ whyNot(goal: "rich(C1)") { why { text } missing proof { text } } }',
+    ),
+    graphs(
+        "a draft by GraphQL", 'mutation { draft(goal: "a", rules: "b", purpose: "c") { draft } }'
+    ),
+    Attack(
+        "a subscription to hidden rows",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": 'subscription { proving(goal: "total(C3, ?t)") { message } }',
+                },
+                headers=(("Accept", "text/event-stream"),),
+            ),
+        ),
+    ),
+    one("a program approves", "/v1/drafts/approve", True, MODEL, name="R1", reason="so"),
+    one("a program states", "/v1/facts/add", True, MODEL, fact="placed(8, C1, 1)"),
+    one("a program confirms", "/v1/ask/confirm", True, MODEL, question="so?", goal="north(C1)"),
+    one("a program takes back", "/v1/facts/retract", True, MODEL, fact="placed(8, C1, 1)"),
+    asks("a program sees what its role sees", "customer(?a, ?b, ?c, ?d)", MODEL),
+)
+
+ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE)

@@ -1,0 +1,280 @@
+"""Rights on rows and columns over HTTP: what they show, and that no attack gets around them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.server.attacks import ATTACKS, MODEL, NOBODY, SECRETS, Attack, Call
+from tests.server.test_server import served
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx2
+
+server = pytest.importorskip("constat.server", reason="the extra `server` is not installed")
+
+RULES = """
+@[key = id]
+.decl customer(id: symbol, name: symbol, region: symbol, number: symbol)
+.input customer(source = "sales", query = "SELECT id, name, region, ssn FROM customers")
+@[key = order]
+.decl placed(order: number, customer: symbol, amount: number)
+.input placed(source = "sales", query = "SELECT id, customer, amount FROM orders")
+.decl blocked(customer: symbol)
+.input blocked(source = "sales", query = "SELECT customer FROM blocked")
+.decl threshold(amount: number)
+.input threshold(source = "config")
+.decl contract(customer: symbol, note: symbol)
+
+.decl north(customer: symbol)
+north(?c) :- customer(?c, _, "north", _).
+.decl known(customer: symbol)
+known(?c) :- customer(?c, _, _, _).
+.decl ok(customer: symbol)
+ok(?c) :- customer(?c, _, _, _), !blocked(?c).
+.decl ssn_of(customer: symbol, number: symbol)
+ssn_of(?c, ?s) :- customer(?c, _, _, ?s).
+.decl total(customer: symbol, amount: number)
+total(?c, ?t) :- customer(?c, _, _, _), ?t = sum ?a : { placed(_, ?c, ?a) }.
+.decl everything(amount: number)
+everything(?t) :- ?t = sum ?a : { placed(_, _, ?a) }.
+.decl least(amount: number)
+least(?t) :- ?t = min ?a : { placed(_, _, ?a) }.
+.decl greatest(amount: number)
+greatest(?t) :- ?t = max ?a : { placed(_, _, ?a) }.
+.decl numbers(number: number)
+numbers(?n) :- ?n = count : { customer(_, _, _, _) }.
+.decl digits(customer: symbol, digits: symbol)
+digits(?c, ?d) :- customer(?c, _, _, ?s), ?d = substr(?s, 0, 3).
+.decl rich(customer: symbol)
+@[id = R1]
+rich(?c) :- total(?c, ?t), threshold(?x), ?t > ?x.
+"""
+CONFIG = """
+rules: rules.dl
+databases:
+  sales: {uri: "sqlite:///data.sqlite"}
+facts:
+  threshold: THRESHOLD
+log: {on: true}
+rights:
+  viewer:
+    customer: {rows: {region: north}, columns: [id, name, region]}
+    placed: {rows: {customer: [C1, C2]}}
+  analyst:
+    customer: {rows: {name: $caller}}
+    placed: all
+  admin: all
+"""
+WORLDS = (
+    {"threshold": 77777, "south": [("C3", "Harald", "333-SSN")], "order": (3, "C3", 987654)},
+    {
+        "threshold": 66666,
+        "south": [("C3", "Sigrid", "999-SSN"), ("C4", "FOURTH", "999-SSN")],
+        "order": (4, "C3", 123321),
+    },
+)
+TOKENS = {
+    "clerk": server.Caller("clerk", "analyst"),
+    "Ada": server.Caller("Ada", "analyst"),
+    "analyst": server.Caller("analyst", "analyst"),
+    MODEL: server.Caller("bot", "viewer", model=True),
+}
+
+
+GOALS = (
+    *(f"{name}(C{n})" for name in ("north", "known", "ok", "rich") for n in range(1, 5)),
+    *(f"total(C{n}, {amount})" for n in (1, 3) for amount in (0, 100, 987654)),
+    *("everything(987804)", "everything(150)", "least(50)", "greatest(100)", "numbers(2)"),
+    *('ssn_of(C1, "222-SSN")', 'customer(C1, "Ada", "north", _)', "placed(3, _, _)"),
+)
+
+
+def guarded(folder: Path, world: int) -> Path:
+    """Make a project; the worlds differ in what only an admin may see."""
+    folder.mkdir()
+    made: dict[str, Any] = WORLDS[world]
+    (folder / "rules.dl").write_text(RULES)
+    (folder / "constat.yaml").write_text(CONFIG.replace("THRESHOLD", str(made["threshold"])))
+    with sqlite3.connect(folder / "data.sqlite") as data:
+        data.execute(
+            "CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT, region TEXT, ssn TEXT)"
+        )
+        data.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT, amount INTEGER)")
+        data.execute("CREATE TABLE blocked (customer TEXT)")
+        rows = [
+            ("C1", "Ada", "north", f"{'111' if world else '222'}-SSN"),
+            ("C2", "Bob", "north", "222-SSN"),
+        ]
+        rows += [(key, name, "south", number) for key, name, number in made["south"]]
+        data.executemany("INSERT INTO customers VALUES (?, ?, ?, ?)", rows)
+        orders = [(1, "C1", 100), (2, "C2", 50), made["order"]]
+        data.executemany("INSERT INTO orders VALUES (?, ?, ?)", orders)
+        if world:
+            data.execute("INSERT INTO blocked VALUES ('C2')")
+    data.close()
+    return folder
+
+
+def access() -> Any:  # noqa: ANN401  the extra may be absent
+    callers = {**{role: server.Caller(role, role) for role in server.ROLES}, **TOKENS}
+    tokens = {
+        hashlib.sha256(f"token-of-{name}".encode()).hexdigest(): one
+        for name, one in callers.items()
+    }
+    return server.Access(tokens)
+
+
+def shown(name: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer token-of-{name}"} if name != NOBODY else {}
+
+
+async def sent(client: httpx2.AsyncClient, call: Call, known: dict[str, str]) -> httpx2.Response:
+    text = json.dumps(call.body)
+    path = call.path
+    for name, value in known.items():
+        text, path = text.replace(f"@{name}", value), path.replace(f"@{name}", value)
+    headers = {**shown(call.role), **dict(call.headers)}
+    how: dict[str, Any] = {} if call.method == "GET" else {"json": json.loads(text)}
+    response = await client.request(call.method, path, headers=headers, **how)
+    try:
+        certificate = response.json().get("certificate", "")
+    except ValueError:
+        certificate = ""
+    if certificate:
+        known |= {"certificate": certificate, "identity": certificate.partition("/")[2]}
+    return response
+
+
+ALIKE = (
+    (
+        re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+Z|\d{4}-\d\d-\d\d \d\d:\d\d[0-9:.]*|\d\d:\d\d:\d\dZ"),
+        "TIME",
+    ),
+    (re.compile(r"(certificate/|identity\W+(sha256:)?)[0-9a-f]{16,64}"), "IDENTITY"),
+    # Over the whole, times included; and over the log before it.
+    (re.compile(r"(digest|previous|after)(\W+)sha256:[0-9a-f]{64}"), r"\1\2DIGEST"),
+    (re.compile(r"finds it as [0-9a-f]{12}"), "NUMBER"),
+)
+
+
+def alike(text: str) -> str:
+    """Give an answer without times, and without names that are made of them."""
+    for pattern, word in ALIKE:
+        text = pattern.sub(word, text)
+    return text
+
+
+async def played(client: httpx2.AsyncClient, attack: Attack) -> tuple[list[str], int]:
+    known: dict[str, str] = {}
+    for call in attack.before:
+        assert (await sent(client, call, known)).status_code == 200, attack.name
+    answers, status = [], 0
+    for call in attack.calls:
+        response = await sent(client, call, known)
+        status = response.status_code
+        answers.append(f"{status} {response.text}")
+    return answers, status
+
+
+def test_no_attack_over_authorisation_succeeds(tmp_path: Path) -> None:
+    assert len(ATTACKS) >= 100
+    found: list[dict[str, list[str]]] = []
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        stated = {"fact": f'contract(C1, "{("KEEP-QUIET", "HUSH-HUSH")[len(found)]}")'}
+        assert (await client.post("/v1/facts/add", json=stated, headers=shown("admin"))).is_success
+        answers: dict[str, list[str]] = {}
+        for attack in ATTACKS:
+            told, status = await played(client, attack)
+            assert status != 500, (attack.name, told)
+            assert (status >= 400) or not attack.refused, (attack.name, told)
+            # What the attacker has said may be repeated.
+            said = json.dumps([(one.path, one.body) for one in attack.calls])
+            for secret in SECRETS:
+                assert secret in said or secret not in "".join(told), (attack.name, secret, told)
+            answers[attack.name] = [alike(one) for one in told]
+        assert len(answers) == len(ATTACKS)
+        found.append(answers)
+
+    for world in range(2):
+        served(guarded(tmp_path / str(world), world), work, let=access())
+    for name, told in found[0].items():
+        assert told == found[1][name], name
+
+
+def test_what_may_be_seen_is_answered_and_what_may_not_is_unknown(tmp_path: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        async def verdict(goal: str, name: str = "viewer") -> str:
+            response = await client.post("/v1/prove", json={"goal": goal}, headers=shown(name))
+            assert response.status_code == 200, response.text
+            found = response.json()
+            report = await client.post(
+                "/v1/verify", json={"certificate": found["certificate"]}, headers=shown(name)
+            )
+            assert report.json()["accepted"], report.text
+            assert report.json()["verdict"] == found["verdict"]
+            word: str = found["verdict"]
+            return word
+
+        assert await verdict("north(C1)") == "PROVED"
+        assert await verdict("known(C2)") == "PROVED"
+        # A row of which nothing is hidden that the rule reads; all orders of C1 may be seen.
+        assert await verdict("total(C1, 100)") == "PROVED"
+        assert await verdict("total(C1, 101)") == "DISPROVED"
+        assert await verdict("placed(1, C1, 100)") == "PROVED"
+        # Never "no": whether C3 exists is not known to a viewer, nor whether C1 is blocked.
+        for goal in ("known(C3)", "known(C7)", "ok(C1)", "rich(C1)", 'ssn_of(C1, "x")'):
+            assert await verdict(goal) == "UNRESOLVED", goal
+            assert await verdict(goal, "approver") == "UNRESOLVED", goal
+        for goal in GOALS:
+            # Who sees less knows less, and nothing else.
+            whole = await verdict(goal, "admin")
+            for name in ("viewer", "analyst", "Ada", "approver"):
+                assert await verdict(goal, name) in {whole, "UNRESOLVED"}, (goal, name)
+        assert await verdict("north(C1)", "approver") == "UNRESOLVED"
+        assert await verdict("known(C3)", "admin") == "PROVED"
+        assert await verdict("known(C7)", "admin") == "DISPROVED"
+        # `$caller` is the name of whoever asks.
+        assert await verdict("known(C1)", "Ada") == "PROVED"
+        assert await verdict("known(C1)", "clerk") == "UNRESOLVED"
+        rows = await client.post(
+            "/v1/query", json={"query": "customer(?c, ?n, ?r, _)"}, headers=shown("viewer")
+        )
+        told = rows.json()
+        certain = [one["values"]["c"] for one in told["rows"] if one["verdict"] == "PROVED"]
+        assert (certain, told["settled"]) == (["C1", "C2"], "OPEN")
+
+    served(guarded(tmp_path / "0", 0), work, let=access())
+
+
+@pytest.mark.parametrize(
+    ("slip", "said"),
+    [
+        ("viewer:\n    custmer: all", "did you mean `customer`"),
+        ("viewer:\n    customer: {columns: [names]}", "its columns: id, name"),
+        ("viewer:\n    customer: {row: {id: x}}", "unknown key `row`"),
+        ("viewers: all", "unknown key `viewers`"),
+        ("viewer:\n    north: all", "no relation of a source"),
+    ],
+)
+def test_a_slip_in_the_rights_is_told_and_shows_nothing(
+    tmp_path: Path, slip: str, said: str
+) -> None:
+    folder = guarded(tmp_path / "0", 0)
+    config = CONFIG.partition("rights:")[0].replace("THRESHOLD", "1")
+    (folder / "constat.yaml").write_text(f"{config}rights:\n  {slip}\n")
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        body = {"goal": "north(C1)"}
+        response = await client.post("/v1/prove", json=body, headers=shown("viewer"))
+        assert (response.status_code, said in response.text) == (400, True), response.text
+
+    served(folder, work, let=access())
