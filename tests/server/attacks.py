@@ -210,7 +210,7 @@ WITH_THE_CODE: Final = (
         "one's own certificate, exported",
         (
             Call("/v1/prove", {"goal": "north(C1)"}),
-            Call("/v1/export", {"certificate": "@certificate", "to": "html"}),
+            Call("/v1/export", {"certificate": "@certificate", "to": "markdown"}),
         ),
     ),
     Attack(

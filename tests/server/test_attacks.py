@@ -160,7 +160,7 @@ ALIKE = (
     ),
     (re.compile(r"(certificate/|identity\W+(sha256:)?)[0-9a-f]{16,64}"), "IDENTITY"),
     # Over the whole, times included; and over the log before it.
-    (re.compile(r"(digest|previous|after)(\W+)sha256:[0-9a-f]{64}"), r"\1\2DIGEST"),
+    (re.compile(r"(digest|previous|after|Proof)(\W+)sha256:[0-9a-f]{64}"), r"\1\2DIGEST"),
     (re.compile(r"finds it as [0-9a-f]{12}"), "NUMBER"),
 )
 
