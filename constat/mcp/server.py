@@ -208,22 +208,29 @@ def _facts_and_rules(server: MCPServer, service: Service) -> None:
 
 def _memory(server: MCPServer, service: Service) -> None:
     @server.tool(annotations=_READING)
-    async def recall(
-        conversation: str = "", about: str = "", words: str = "", place: str = ""
-    ) -> Answer:
-        """Give what matters of a kept conversation, or with `words` the places where they stand.
-
-        With a `place` such as `m3` or `m3[12:58]`: what was said there, and the proof why it is in
-        sight, or why it is not. Without a name, list the conversations.
-        """
-        if place:
-            return await _told(service.place(conversation, place, about=about))
-        return await _told(service.recall(conversation, about=about, words=words))
+    async def recall(conversation: str = "", about: str = "") -> Answer:
+        """Give what matters of a kept conversation; without a name, list the conversations."""
+        return await _told(service.recall(conversation, about=about))
 
     @server.tool(annotations=_WRITING)
-    async def remember(conversation: str, text: str) -> Answer:
+    async def memory_save(conversation: str, text: str) -> Answer:
         """Keep a text in a conversation. It counts as said by a model, never by a person."""
         return await _told(service.remember(conversation, text))
+
+    @server.tool(annotations=_READING)
+    async def memory_search(conversation: str, words: str) -> Answer:
+        """Give the places of a conversation that fit some words best, each with a piece of it."""
+        return await _told(service.recall(conversation, words=words))
+
+    @server.tool(annotations=_READING)
+    async def memory_open(conversation: str, place: str) -> Answer:
+        """Give what was said at a place, word for word: `m3`, or bytes of it, `m3[12:58]`."""
+        return await _told(service.place(conversation, place))
+
+    @server.tool(annotations=_READING)
+    async def memory_why(conversation: str, place: str, about: str = "") -> Answer:
+        """Prove why what is said at a place is in sight of a model, or why it is not."""
+        return await _told(service.why_in_sight(conversation, place, about=about))
 
 
 def _resources(server: MCPServer, service: Service) -> None:

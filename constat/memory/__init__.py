@@ -24,6 +24,7 @@ from constat.memory.facts import (
     json_leaves,
     passages_of,
 )
+from constat.memory.following import AsyncMemory, Conversation, following, following_async
 from constat.memory.history import Cited, Claim, History
 from constat.memory.journal import Checkpoint, Checkpoints, Snapshot
 from constat.memory.lines import Line
@@ -58,6 +59,7 @@ from constat.memory.view import BudgetError, View
 
 __all__ = [
     "Archive",
+    "AsyncMemory",
     "Attachments",
     "Author",
     "Block",
@@ -69,6 +71,7 @@ __all__ = [
     "Cited",
     "Claim",
     "Context",
+    "Conversation",
     "Fact",
     "HeldAttachments",
     "History",
@@ -95,6 +98,8 @@ __all__ = [
     "composition",
     "estimate",
     "facts_of",
+    "following",
+    "following_async",
     "from_anthropic",
     "from_openai",
     "json_leaves",

@@ -106,12 +106,55 @@ CREATE TABLE IF NOT EXISTS scratchpad (
     PRIMARY KEY (session, key)
 ) WITHOUT ROWID;
 """
+# Version 3 keeps the states of other people's agents, which hold what was said in their threads.
+_SCHEMA_3: Final = """
+CREATE TABLE IF NOT EXISTS states (
+    thread TEXT NOT NULL,
+    space TEXT NOT NULL,
+    name TEXT NOT NULL,
+    parent TEXT,
+    kind TEXT NOT NULL,
+    content BLOB NOT NULL,
+    metadata BLOB NOT NULL,
+    PRIMARY KEY (thread, space, name)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state_values (
+    thread TEXT NOT NULL,
+    space TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    version TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (thread, space, channel, version)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state_items (
+    thread TEXT NOT NULL,
+    link TEXT NOT NULL,
+    before TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (thread, link)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS state_writes (
+    thread TEXT NOT NULL,
+    space TEXT NOT NULL,
+    name TEXT NOT NULL,
+    task TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    channel TEXT NOT NULL,
+    path TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (thread, space, name, task, number)
+) WITHOUT ROWID;
+"""
+STATES: Final = ("states", "state_values", "state_items", "state_writes")
 _FORM: Final = Form(
     "archive of messages",
     0x434E4D45,  # "CNME"
-    2,
-    (*_SCHEMA.split(";"), *_SCHEMA_2.split(";")),
-    older=(1,),
+    3,
+    (*_SCHEMA.split(";"), *_SCHEMA_2.split(";"), *_SCHEMA_3.split(";")),
+    older=(1, 2),
 )
 
 

@@ -322,6 +322,17 @@ class Wish:
     boundary: bool = False
 
 
+@frozen
+class _Going:
+    """The context in use, of the ``known`` first messages; ``number`` 0 is no checkpoint."""
+
+    messages: tuple[Message, ...]
+    tokens: int
+    known: int
+    number: int = 0
+    end: int = 0
+
+
 class Switching:
     """Decides for one session."""
 
@@ -341,11 +352,12 @@ class Switching:
         self._calibration = calibration
         self._checkpoints = checkpoints
         self._futile_at = 0
+        self._going: _Going | None = None
 
     def within(self, budget: int, wish: Wish) -> Context:
         """Return a context of at most so many tokens, and keep nothing of it."""
         shown = self._record.shown
-        before = self._tokens(shown)
+        before = self._calibration.applied(self._record.total)
         if before <= budget and not self._inherits:
             return Context(tuple(shown), before, before, compacted=False, reason=_FITS)
         made = compact(wish.material(), self._policy, self._scaled(budget))
@@ -365,28 +377,42 @@ class Switching:
         gain = 1 - found.tokens / max(1, current.tokens)
         too_little = gain < self._policy.least_gain and not begins
         if too_little and current.tokens <= self._window.available:
-            self._futile_at = sum(self._record.costs)
+            self._futile_at = self._record.total
             return replace(current, reason=f"compacting would have saved {max(0.0, gain):.0%}")
         self._futile_at = 0
         number = self._keep(made, current, found, wish.snapshot())
         return replace(found, checkpoint=number)
 
     def _current(self) -> Context:
+        """Return the context in use: what was compacted last, and all that came since.
+
+        Only messages that came since it was last asked for are looked at.
+        """
+        record, going = self._record, self._going
+        if going is None or going.number != self._checkpoints.newest():
+            going = self._begun()
+        elif going.known < len(record.shown):
+            later = record.shown[going.known :]
+            tokens = going.tokens + sum(record.costs[going.known :])
+            messages = (*going.messages, *later)
+            going = replace(going, messages=messages, tokens=tokens, known=len(record.shown))
+        self._going = going
+        tokens = self._calibration.applied(going.tokens)
+        before = self._calibration.applied(record.total)
+        found = Context(going.messages, tokens, before, compacted=False, reason=_FITS)
+        if not going.number:
+            return found
+        return replace(found, compacted=True, end=going.end, checkpoint=going.number)
+
+    def _begun(self) -> _Going:
+        """Put the context in use together from what is kept of it."""
         shown, last = self._record.shown, self._checkpoints.last()
-        before = self._tokens(shown)
         if last is None:
-            return Context(tuple(shown), before, before, compacted=False, reason=_FITS)
+            return _Going(tuple(shown), self._record.total, len(shown))
         stays, light = read_kept(last.kept)
         messages = put_together(shown, stays, last.summary, last.end + 1, light=light)
-        return Context(
-            messages,
-            self._tokens(messages),
-            before,
-            compacted=True,
-            reason=_FITS,
-            end=last.end + 1,
-            checkpoint=last.number,
-        )
+        tokens = self._record.tokens(messages)
+        return _Going(messages, tokens, len(shown), last.number, last.end + 1)
 
     def _no_reason(self, tokens: int, *, boundary: bool) -> str:
         """Say why nothing is to be compacted now; empty where it is."""
@@ -398,7 +424,7 @@ class Switching:
             return f"{tokens:,} tokens are below the trigger of {limit:,}"
         if safe_cuts(record.shown)[-1] != len(record.shown):
             return "a call is open"
-        grown = sum(record.costs) - self._futile_at
+        grown = record.total - self._futile_at
         if self._futile_at and grown < policy.least_gain * limit:
             return f"the last attempt would have saved less than {policy.least_gain:.0%}"
         return ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
-from constat.memory.archive import FORGOTTEN
+from constat.memory.archive import FORGOTTEN, STATES
 from constat.memory.facts import Author, Fact, Place, Span
 from constat.memory.history import MAIN, History
 from constat.memory.policy import lightened
@@ -167,6 +167,7 @@ class Record:
         self.history = History(MAIN if branch is None else branch.name, start)
         self.shown: list[Message] = []
         self.costs: list[int] = []
+        self.total = 0
         self._cost_of: dict[int, int] = {}
         self.marks: list[Mark] = []
         self.heavy: list[tuple[int, str]] = []
@@ -236,6 +237,7 @@ class Record:
             self.shown.append(shown)
             cost = message_tokens(shown)
             self.costs.append(cost)
+            self.total += cost
             # The message is in the list as long as its identity is in the table.
             self._cost_of[id(shown)] = cost
 
@@ -393,6 +395,14 @@ class Checkpoints:
             rows = [] if connection is None else connection.execute(asked, (self._session,))
             return tuple(_checkpoints_read(row) for row in rows)
 
+    def newest(self) -> int:
+        """Return the number of the newest one; 0 where there is none."""
+        asked = "SELECT max(checkpoint_num) FROM checkpoint_summaries WHERE session_id = ?"
+        with self._archive.reading() as connection:
+            if connection is None:
+                return 0
+            return int(connection.execute(asked, (self._session,)).fetchone()[0] or 0)
+
     def last(self) -> Checkpoint | None:
         """Return the newest one."""
         return next(iter(self.all()), None)
@@ -488,7 +498,12 @@ def _drop_notes(connection: sqlite3.Connection, digest: str) -> int:
 
 
 def _drop_contexts(connection: sqlite3.Connection, session: str) -> int:
-    """Remove what was rendered of a session; it is made anew from what is left."""
+    """Remove what was rendered of a session; it is made anew from what is left.
+
+    The states of an agent hold what was said in its thread, and no part of them can be taken out.
+    """
     connection.execute("DELETE FROM working_memory WHERE session = ?", (session,))
+    for table in STATES:
+        connection.execute(f"DELETE FROM {table} WHERE thread = ?", (session,))  # noqa: S608  ours
     asked = "DELETE FROM checkpoint_summaries WHERE session_id = ?"
     return connection.execute(asked, (session,)).rowcount

@@ -521,17 +521,21 @@ def _goes_on(before: _Conversation, after: _Conversation) -> bool:
 
 def _format(conversations: Sequence[_Conversation]) -> str:
     """Tell the provider by what only its messages have."""
+    if any(conversation.system is not None for conversation in conversations):
+        return ANTHROPIC
+    return format_of(one for each in conversations for one in each.messages) or OPENAI
+
+
+def format_of(messages: Iterable[object]) -> str:
+    """Tell the provider by what only its messages have; empty where both write them so."""
     plain = True
-    for conversation in conversations:
-        if conversation.system is not None:
-            return ANTHROPIC
-        for message in conversation.messages:
-            if not isinstance(message, dict):
-                continue
-            if message.get("role") in {"tool", "developer", "function"} or "tool_calls" in message:
-                return OPENAI
-            plain = plain and not _has_blocks(message)
-    return OPENAI if plain else ANTHROPIC
+    for message in messages:
+        if not isinstance(message, dict):
+            continue
+        if message.get("role") in {"tool", "developer", "function"} or "tool_calls" in message:
+            return OPENAI
+        plain = plain and not _has_blocks(message)
+    return "" if plain else ANTHROPIC
 
 
 def _has_blocks(message: Mapping[str, Any]) -> bool:

@@ -137,6 +137,11 @@ class Memory:
         """What was said, with its texts and claims."""
         return self._record.history
 
+    @property
+    def shown(self) -> Sequence[Message]:
+        """The messages as contexts show them: texts too heavy for the window by their ends."""
+        return self._record.shown
+
     def append(self, messages: Sequence[Message], *, after: int | None = None) -> tuple[int, ...]:
         """Keep messages; gives their numbers. With ``after``, as ``Archive.append``."""
         if self._held is None:
@@ -328,7 +333,7 @@ class Memory:
             return
         taken += messages_tokens(shown[number:], lambda text: estimate(text, family))
         self._counted = (len(shown), taken)
-        self.calibration.prior = taken / max(1, sum(self._record.costs))
+        self.calibration.prior = taken / max(1, self._record.total)
 
     def _of(self, kept: BranchKept) -> Memory:
         return Memory(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Event, Observer
     from constat.explore.answered import Explored
     from constat.explore.events import Telling
+    from constat.memory import Memory
     from constat.project.settings import RightsSetting, Sight
     from constat.proof.tree import Step
     from constat.session import Answers, Result, Session
@@ -649,8 +650,7 @@ class Service:
             folder = one.project.state
             if not session:
                 return {"sessions": list(remembering.sessions(folder)[:MOST_ROWS])}
-            wish = remembering.Wish(rules=one.project.memory.rules)
-            with remembering.opened(folder, session, wish=wish) as memory:
+            with _remembered(one, session) as memory:
                 if words:
                     found = memory.search(words, _LISTED)
                     return {"found": [_short(asdict(each)) for each in found]}
@@ -659,21 +659,26 @@ class Service:
 
         return await self.run(work)
 
-    async def place(self, session: str, place: str, *, about: str = "") -> JsonObject:
-        """Give what was said at a place (`m3`, `m3[12:58]`), and why it is in sight or is not."""
+    async def place(self, session: str, place: str) -> JsonObject:
+        """Give what was said at a place (`m3`, `m3[12:58]`)."""
+        self._needs_all()
+
+        def work(one: Session) -> JsonObject:
+            with _remembered(one, session) as memory:
+                text = memory.open(place).decode("utf-8", "backslashreplace")
+                return {"text": self._bounded(text)}
+
+        return await self.run(work)
+
+    async def why_in_sight(self, session: str, place: str, *, about: str = "") -> JsonObject:
+        """Prove why what is said at a place is in sight, or why it is not."""
         self._needs_all()
 
         def work(one: Session) -> JsonObject:
             from constat.session import remembering  # noqa: PLC0415  loaded when it is used
 
-            wish = remembering.Wish(rules=one.project.memory.rules)
-            with remembering.opened(one.project.state, session, wish=wish) as memory:
-                text = memory.open(place).decode("utf-8", "backslashreplace")
-                try:
-                    proofs = remembering.proved(memory, place, about)
-                except ConstatError:
-                    # What says no fact has a text and nothing to prove.
-                    proofs = ()
+            with _remembered(one, session) as memory:
+                proofs = remembering.proved(memory, place, about)
             why = [
                 {
                     "goal": found.proof.goal,
@@ -683,7 +688,7 @@ class Service:
                 }
                 for found in proofs[:_LISTED]
             ]
-            return {"text": self._bounded(text), "why": why, "why_left": len(proofs) - len(why)}
+            return {"why": why, "why_left": len(proofs) - len(why)}
 
         return await self.run(work)
 
@@ -793,6 +798,13 @@ def _step(one: Step) -> JsonObject:
 
 def _decided(found: Decided) -> JsonObject:
     return {**asdict(found), "rules": list(found.rules)}
+
+
+def _remembered(one: Session, session: str) -> Memory:
+    from constat.session import remembering  # noqa: PLC0415  loaded when it is used
+
+    wish = remembering.Wish(rules=one.project.memory.rules)
+    return remembering.opened(one.project.state, session, wish=wish)
 
 
 def _answers(answers: Answers) -> JsonObject:

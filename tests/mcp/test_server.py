@@ -29,7 +29,7 @@ mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 TOOLS = {
     *("prove", "ask", "query", "why_not", "what_if", "missing", "verify", "read_on"),
     *("provide_facts", "draft_rules", "list_rules", "search_catalog", "get_schema"),
-    *("recall", "remember"),
+    *("recall", "memory_save", "memory_search", "memory_open", "memory_why"),
 }
 SAID = {
     "text": "The contract of C009 is worth 250000.",
@@ -205,21 +205,19 @@ def test_what_a_client_s_model_drafts_lies_in_the_quarantine(shop: Path) -> None
 def test_a_model_remembers_as_a_model(shop: Path) -> None:
     async def main() -> None:
         async with connected(shop) as client:
-            await called(
-                client, "remember", conversation="c1", text="Rows come first, 500 of them."
-            )
+            text = "Rows come first, 500 of them."
+            await called(client, "memory_save", conversation="c1", text=text)
             assert (await called(client, "recall"))["sessions"] == ["c1"]
-            (found,) = (await called(client, "recall", conversation="c1", words="rows"))["found"]
-            assert (found["speaker"], found["snippet"]) == (
-                "assistant",
-                "Rows come first, 500 of them.",
-            )
-            place = await called(client, "recall", conversation="c1", place=found["place"])
-            assert place["text"] == "Rows come first, 500 of them."
-            (why,) = place["why"]
+            found = await called(client, "memory_search", conversation="c1", words="rows")
+            (one,) = found["found"]
+            assert (one["speaker"], one["snippet"]) == ("assistant", text)
+            said = {"conversation": "c1", "place": one["place"]}
+            assert (await called(client, "memory_open", **said))["text"] == text
+            (why,) = (await called(client, "memory_why", **said))["why"]
             assert (why["accepted"], why["verdict"]) == (True, "PROVED")
             assert "(m0[17:20]" in why["goal"]
-            assert "C0807" in await refused(client, "recall", conversation="c1", place="m9")
+            for tool in ("memory_open", "memory_why"):
+                assert "C0807" in await refused(client, tool, conversation="c1", place="m9")
 
     asyncio.run(main())
 
