@@ -52,8 +52,10 @@ MADE: Final = ".made.label"
 """The end of names of those that stand for what a total function made of a label (26b)."""
 _BETWEEN: Final = "|"
 _SHAPE: Final = "~"
-_PLAIN: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.DATE})
-"""Kinds whose values are written without what stands between the parts of a label's text."""
+_SPELLED: Final = frozenset(
+    {Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.SYMBOL}
+)
+"""Kinds of the values that stand in a label's text; before one that is a text stands its length."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -137,15 +139,19 @@ class Labels:
 
     def cell(self, text: object) -> NullCell:
         """Give the label of a text."""
-        shape, *parts = str(text).split(_BETWEEN)
-        if not parts:
+        shape, _, rest = str(text).partition(_BETWEEN)
+        if not rest:
             return self.cells[shape]
         function, given = next(one for one, name in self.shapes.items() if name == shape)
-        label, values = self.cells[parts[0]], iter(parts[1:])
-        arguments = tuple(
-            [_read(next(values), one) if isinstance(one, Kind) else _value(one) for one in given]
-        )
-        return replace(label, made=MadeBy(function, arguments))
+        label, _, rest = rest.partition(_BETWEEN)
+        arguments: list[Value | None] = []
+        for one in given:
+            if isinstance(one, Kind):
+                value, rest = _next_value(rest, one)
+                arguments.append(value)
+            else:
+                arguments.append(None if one is None else one.value)
+        return replace(self.cells[label], made=MadeBy(function, tuple(arguments)))
 
     def made(self, way: Way, term: Term, kinds: Mapping[str, Kind]) -> tuple[Way, Variable] | None:
         """Let a way compute the label that a total function makes; nothing where it makes none.
@@ -165,7 +171,9 @@ class Labels:
                 given.append(None)
             elif isinstance(one, Constant):
                 given.append(one)
-            elif isinstance(one, Variable) and one.name in way.known and kinds[one.name] in _PLAIN:
+            elif (
+                isinstance(one, Variable) and one.name in way.known and kinds[one.name] in _SPELLED
+            ):
                 values.append(one)
                 given.append(kinds[one.name])
             else:
@@ -176,7 +184,12 @@ class Labels:
         shape = self.shapes.setdefault(key, f"{_SHAPE}{len(self.shapes)}")
         parts: list[Term] = [Constant(f"{shape}{_BETWEEN}", Kind.SYMBOL), labels[0]]
         for one in values:
-            spelled = Apply("to_string", (one,), Kind.SYMBOL)
+            spelled: Term = Apply("to_string", (one,), Kind.SYMBOL)
+            if kinds[one.name] is Kind.SYMBOL:
+                length = Apply("strlen", (one,), Kind.NUMBER)
+                spelled = Apply("to_string", (length,), Kind.SYMBOL)
+                parts += [Constant(_BETWEEN, Kind.SYMBOL), spelled]
+                spelled = one
             parts += [Constant(_BETWEEN, Kind.SYMBOL), spelled]
         name = Variable(f"{len(way.literals)}{MADE}")
         text = Apply("cat", tuple(parts), Kind.SYMBOL)
@@ -187,21 +200,22 @@ Shape = tuple[str, tuple[Kind | Constant | None, ...]]
 """A function and its arguments: nothing where the label stood, a kind for a value of the row."""
 
 
-def _value(one: Constant | None) -> Value | None:
-    return None if one is None else one.value
-
-
-def _read(text: str, kind: Kind) -> Value:
-    """Read what `to_string` wrote of a value of `_PLAIN`."""
+def _next_value(rest: str, kind: Kind) -> tuple[Value, str]:
+    """Read the first value of what is left of a label's text, and give what is left behind it."""
+    part, _, rest = rest.partition(_BETWEEN)
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
-            return int(text)
+            return int(part), rest
         case Kind.FLOAT:
-            return float(text)
+            return float(part), rest
         case Kind.DECIMAL:
-            return canonical_decimal(Decimal(text))
+            return canonical_decimal(Decimal(part)), rest
+        case Kind.SYMBOL:
+            # It counts bytes, as `strlen` does.
+            encoded, length = rest.encode(), int(part)
+            return encoded[:length].decode(), encoded[length + len(_BETWEEN) :].decode()
         case _:
-            return text
+            return part, rest
 
 
 def by_grade(

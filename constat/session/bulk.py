@@ -34,10 +34,12 @@ from constat.evaluation import (
 from constat.forward import Options, Outside, evaluate
 from constat.frozen import frozen
 from constat.logic import (
+    OPEN,
     Atom,
     Column,
     Constant,
     Kind,
+    NullCell,
     Positive,
     Predicate,
     Rule,
@@ -62,7 +64,17 @@ from constat.recount import (
 )
 from constat.session.answers import Answers, Notes, OpenReason, Settled, reasons_in_bulk
 from constat.session.options import UNCHECKED, BulkOptions
-from constat.session.querying import MANY, answer_columns, narrowed, outcome_answers, row_goals
+from constat.session.querying import (
+    MANY,
+    Compiled,
+    Found,
+    answer_columns,
+    large_below,
+    narrowed,
+    outcome_answers,
+    row_goals,
+    within_budget,
+)
 from constat.session.resting import resting
 from constat.session.rows import LabelledRows, StoredRows
 from constat.sql.connection import usual_memory
@@ -85,7 +97,6 @@ if TYPE_CHECKING:
     from constat.forward import Results
     from constat.logic import Row, Value
     from constat.session.checking import Checks
-    from constat.session.querying import Compiled
     from constat.sql import Database
 
 # What is spilled goes where this machine lets us write.
@@ -139,6 +150,48 @@ class GradedRows:
     verdicts: Verdicts
     one_by_one: bool = False
     """Whether some rows were decided by the reference engine."""
+
+    def saying(self, said: Mapping[Row, int]) -> GradedRows:
+        """Give what was found where the reference engine has said the strengths of some rows."""
+        weak = {row: one for row, one in said.items() if CONCEIVABLE < one < CERTAIN}
+        before = Counter(
+            POSSIBLE if verdict is Verdict.UNRESOLVED else ACCEPTED
+            for row in said
+            if (verdict := self.verdicts.get(row)) is not None
+        )
+        after = Counter(said.values())
+        earlier = self.verdicts
+
+        def rows() -> Iterator[tuple[Row, int]]:
+            yield from (one for one in earlier.rows() if one[0] not in said)
+            yield from weak.items()
+
+        return replace(
+            self,
+            listed=_listing(self.listed, said),
+            accepted=self.accepted + after[ACCEPTED] - before[ACCEPTED],
+            possible=self.possible + after[POSSIBLE] - before[POSSIBLE],
+            excluded=self.excluded + after[CONCEIVABLE],
+            verdicts=Verdicts(rows, earlier.total + len(weak) - before.total()),
+            one_by_one=True,
+        )
+
+
+def _listing(
+    listed: StoredRows | LabelledRows | list[Row], said: Mapping[Row, int]
+) -> StoredRows | LabelledRows | list[Row]:
+    """List rows where the strengths of some are said."""
+    held = {row: one for row, one in said.items() if one > CONCEIVABLE}
+    if isinstance(listed, list):
+        return [row for row in listed if row not in said or row in held]
+    nulls = [row for row in held if has_null_cells(row)]
+    stored = listed.stored if isinstance(listed, LabelledRows) else listed
+    plain = [(*row, one < CERTAIN) for row, one in held.items() if not has_null_cells(row)]
+    labelled = listed.labelled if isinstance(listed, LabelledRows) else ()
+    others = [row for row in labelled if row not in said]
+    stored = stored.exchanged([row for row in said if not has_null_cells(row)], plain)
+    beside = sorted([*others, *nulls], key=row_order)
+    return LabelledRows(stored, beside) if beside else stored
 
 
 @dataclass(slots=True)
@@ -501,32 +554,37 @@ def _filled(asked: Asked, row: Row) -> Row:
 
 def _proved(asked: Asked, rows: list[Row], observe: Observer) -> Outcome:
     """Let the reference engine derive some rows, by demands for these alone."""
+    program, goal, externals = _demands(asked, {tuple(range(len(asked.compiled.goal.terms))): rows})
+    limits = asked.limits.showing()
+    return LazyEngine().evaluate(program, goal, externals, limits, exhaust=True, observe=observe)
+
+
+def _demands(
+    asked: Asked, known: Mapping[tuple[int, ...], Sequence[Row]]
+) -> tuple[AnalysedProgram, Atom, Externals]:
+    """Ask for the rows of the goal's predicate that have given values at known columns."""
     program = with_projections(asked.compiled.program)
     predicate = program.program.predicates[asked.compiled.goal.predicate]
-    given = Predicate(f"{_NAME}.rows", _plain(predicate))
-    head = Predicate(_NAME, given.columns)
+    columns = _plain(predicate)
     terms = tuple(Variable(f"c{place}") for place in range(predicate.arity))
-    body = (Positive(Atom(given.name, terms)), Positive(Atom(predicate.name, terms)))
-    rule = Rule(f"{_NAME}.1", Atom(_NAME, terms), body)
     kinds = {f"c{place}": kind for place, kind in enumerate(predicate.kinds)}
-    rules = (*program.rules, rule)
-    predicates = {**program.program.predicates, given.name: given, _NAME: head}
+    predicates = {**program.program.predicates, _NAME: Predicate(_NAME, columns)}
+    externals, rules = {**asked.externals}, list(program.rules)
+    for places, rows in known.items():
+        name = ".".join([f"{_NAME}.rows", *map(str, places)])
+        predicates[name] = Predicate(name, tuple(columns[place] for place in places))
+        externals[name] = _Rows(tuple(rows), asked.created)
+        given = Atom(name, tuple(terms[place] for place in places))
+        body = (Positive(given), Positive(Atom(predicate.name, terms)))
+        rules.append(Rule(name, Atom(_NAME, terms), body))
     extended = AnalysedProgram(
-        replace(program.program, predicates=predicates, rules=rules),
-        rules,
-        (*program.variable_kinds, kinds),
+        replace(program.program, predicates=predicates, rules=tuple(rules)),
+        tuple(rules),
+        (*program.variable_kinds, *[kinds] * len(known)),
         (*program.components, Component((_NAME,), recursive=False)),
-        program.external | {given.name},
+        program.external | (externals.keys() - asked.externals.keys()),
     )
-    externals = {**asked.externals, given.name: _Rows(tuple(rows), asked.created)}
-    return LazyEngine().evaluate(
-        extended,
-        Atom(_NAME, terms),
-        externals,
-        asked.limits.showing(),
-        exhaust=True,
-        observe=observe,
-    )
+    return extended, Atom(_NAME, terms), externals
 
 
 def _plain(predicate: Predicate) -> tuple[Column, ...]:
@@ -583,7 +641,7 @@ def _read_by_column(asked: Asked, answers: Answers, observe: Observer) -> tuple[
     changed = {
         name: _ByColumn(asked.externals[name], least.program.predicates[name])
         for name in _doubted(answers.calls)
-        if name in declared and _left_out(least.program.predicates[name])
+        if name in declared and least.program.predicates[name].unread
     }
     if not changed:
         return asked, answers
@@ -593,13 +651,6 @@ def _read_by_column(asked: Asked, answers: Answers, observe: Observer) -> tuple[
     again = replace(asked, compiled=replace(asked.compiled, program=program), externals=externals)
     found = _answered(again, observe)
     return (asked, answers) if found.stopped else (again, found)
-
-
-def _left_out(predicate: Predicate) -> bool:
-    """Tell whether columns of a predicate are not read, and something can stand for their cells."""
-    return bool(predicate.unread) and all(
-        predicate.kinds[place] in _INSTEAD for place in predicate.unread
-    )
 
 
 _INSTEAD: Final[Mapping[Kind, Value]] = MappingProxyType(
@@ -612,6 +663,7 @@ _INSTEAD: Final[Mapping[Kind, Value]] = MappingProxyType(
         Kind.DATE: parse_value("1970-01-01", Kind.DATE),
         Kind.TIMESTAMP: parse_value("1970-01-01T00:00:00.000000Z", Kind.TIMESTAMP),
         Kind.BOOL: parse_value("false", Kind.BOOL),
+        Kind.STRUCTURE: "nil",
     }
 )
 """What stands in a cell that nobody reads: the same in every row, so it tells no rows apart."""
@@ -757,45 +809,72 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
 
 
 # Over very many rows an unknown value that is joined in several places is taken for several
-# (`loosening`), and rows stay open that a proof decides. Of a few of them it is asked.
+# (`loosening`), and rows stay open that a proof decides. Of a few of them it is asked, and of
+# shapes of rows of which something is known.
 
 _MOST_ASKED: Final = 2_000
 _ONE_BY_ONE: Final = "some of its rows were decided one by one"
 
 
-def _asked_one_by_one(asked: Asked, found: GradedRows, observe: Observer) -> GradedRows:
-    """Let the reference engine say what it knows of open rows, where they are few."""
-    if not 0 < found.possible <= _MOST_ASKED or len(found.listed) > _MOST_PROVED:
+def _asked_one_by_one(
+    asked: Asked, results: Results, found: GradedRows, observe: Observer
+) -> GradedRows:
+    """Let the reference engine say what it knows of open rows and shapes, where they are few."""
+    program = asked.compiled.program if asked.least is None else asked.least
+    proving = replace(asked, compiled=replace(asked.compiled, program=program))
+    if 0 < found.shapes.get(POSSIBLE, 0) <= _MOST_ASKED:
+        found = _asked_by_shape(proving, results, found, observe)
+    rows = [
+        row
+        for row in (found.verdicts.of(Verdict.UNRESOLVED) if found.possible <= _MOST_ASKED else ())
+        if not has_null_cells(row)
+    ]
+    if not rows or not asked.limits.left:
         return found
-    if not asked.limits.left:
-        return found
-    said = dict(found.verdicts.rows())
-    least = asked.compiled.program if asked.least is None else asked.least
-    proving = replace(asked, compiled=replace(asked.compiled, program=least))
-    rows = {
-        row: _filled(asked, row)
-        for row, one in said.items()
-        if one == POSSIBLE and not has_null_cells(row)
-    }
-    outcome = _proved(proving, list(rows.values()), observe)
+    whole = [_filled(asked, row) for row in rows]
+    outcome = _proved(proving, whole, observe)
     if outcome.stopped not in {"", "settled"}:
         return found
-    kinds = _plain(least.program.predicates[asked.compiled.goal.predicate])
-    for row, whole in rows.items():
-        terms = tuple(Constant(cell, one.kind) for cell, one in zip(whole, kinds, strict=True))
+    kinds = _plain(program.program.predicates[asked.compiled.goal.predicate])
+    said = {}
+    for row, cells in zip(rows, whole, strict=True):
+        terms = tuple(Constant(cell, one.kind) for cell, one in zip(cells, kinds, strict=True))
         said[row] = outcome.strength(Atom(_NAME, terms))
-    listed = [row for row in found.listed if said.get(row, CERTAIN) > CONCEIVABLE]
-    weak = {row: one for row, one in said.items() if CONCEIVABLE < one < CERTAIN}
-    counted = Counter(said.values())
-    return replace(
-        found,
-        listed=listed,
-        accepted=counted[ACCEPTED],
-        possible=counted[POSSIBLE],
-        excluded=found.excluded + counted[CONCEIVABLE],
-        verdicts=Verdicts(lambda: iter(weak.items()), len(weak)),
-        one_by_one=True,
-    )
+    return found.saying(said)
+
+
+def _asked_by_shape(
+    asked: Asked, results: Results, found: GradedRows, observe: Observer
+) -> GradedRows:
+    """Ask which rows there are of each open shape, within the rows that a small query may read."""
+    goal = asked.compiled.goal
+    shapes: dict[tuple[int, ...], dict[Row, None]] = {}
+    for row, strength in results.weak_rows(0):
+        narrow = narrowed(goal, row) if strength == POSSIBLE and OPEN in row else None
+        if narrow is None or OPEN not in narrow[0]:
+            continue
+        cells: Sequence[object] = narrow[0]
+        places = tuple(
+            n for n, cell in enumerate(cells) if cell is not OPEN and not isinstance(cell, NullCell)
+        )
+        shapes.setdefault(places, {})[cast("Row", tuple(cells[n] for n in places))] = None
+    if () in shapes:
+        shapes = {(): {(): None}}
+    known = {places: tuple(rows) for places, rows in shapes.items()}
+    program, wanted, externals = _demands(asked, known)
+    large = large_below(asked.compiled, externals)
+    limits = asked.limits
+    outcome = within_budget(LazyEngine(), program, wanted, externals, limits, large, observe)
+    if outcome is None or outcome.stopped not in {"", "settled"}:
+        return found
+    asking = Compiled(asked.compiled.query, program, Atom(_NAME, goal.terms), asked.compiled.places)
+    rows = Found(asking, outcome)
+    said = dict.fromkeys(map(rows.shown, rows.certain), CERTAIN)
+    said.update({rows.shown(row): strength for row, strength in rows.strengths.items()})
+    counts = {one: rows.count_shapes(one) for one in (ACCEPTED, POSSIBLE, CONCEIVABLE)}
+    kept = {one: count for one, count in found.shapes.items() if one != POSSIBLE}
+    every = Counter(kept) + Counter(counts)
+    return replace(found.saying(said), shapes=every)
 
 
 def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
@@ -805,7 +884,7 @@ def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
     found = graded_rows(results, compiled.goal, compiled.places, kinds)
     _release_with(results.database)
     if results.loose:
-        found = _asked_one_by_one(asked, found, observe)
+        found = _asked_one_by_one(asked, results, found, observe)
     is_open = bool(found.possible or found.shapes.get(POSSIBLE))
     under = bool(found.accepted or found.excluded or found.shapes.get(CONCEIVABLE))
     settled = Settled.FOR_CERTAIN

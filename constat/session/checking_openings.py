@@ -15,14 +15,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
-from constat.proof.decoding import read_members
+from constat.proof.decoding import NullText, read_members
 from constat.proof.rebuilding import commitments_of, opened_keys
 from constat.proof.signing import SigningError
 from constat.proof.signing.envelope import members, read_object
 from constat.proof.signing.openings import Opening, OpeningError, opened_rows
 from constat.proof.signing.trust import VALID
 from constat.session.signing import said
-from constat.session.snapshots import FORMAT, Committed, Texts, serves, wanted_keys
+from constat.session.snapshots import (
+    FORMAT,
+    WITH_NULLS,
+    Cells,
+    Committed,
+    Texts,
+    committed_row,
+    serves,
+    unknown_keys,
+    wanted_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,7 +112,7 @@ def demanding(
     return replace(report, reason=reason, newer=newer)
 
 
-Openings = dict[tuple[str, str, Texts, Texts], Opening]
+Openings = dict[tuple[str, str, Texts, Cells], Opening]
 
 
 def read_openings(content: bytes) -> Openings:
@@ -119,27 +129,31 @@ def _openings(content: bytes) -> Openings:
         raise SigningError("the file is too large")
     document = read_object(content, "the file")
     members(document, ("format", "openings"), "the file")
-    if document["format"] != FORMAT or not isinstance(document["openings"], list):
-        raise SigningError(f"the file is not of the format {FORMAT}")
-    return dict(map(_opening, document["openings"]))
+    nulls = document["format"] == WITH_NULLS
+    if not (nulls or document["format"] == FORMAT) or not isinstance(document["openings"], list):
+        raise SigningError(f"the file is not of the format {FORMAT} or {WITH_NULLS}")
+    return dict(_opening(one, nulls=nulls) for one in document["openings"])
 
 
-def _opening(one: Any) -> tuple[tuple[str, str, Texts, Texts], Opening]:  # noqa: ANN401  any JSON value
+def _opening(one: Any, *, nulls: bool) -> tuple[tuple[str, str, Texts, Cells], Opening]:  # noqa: ANN401  any JSON value
     members(one, _MEMBERS, "an opening")
-    rows, lists = one["rows"], (one["columns"], one["key"], one["path"])
+    rows, lists = one["rows"], (one["columns"], one["path"])
     if not isinstance(rows, list) or type(one["start"]) is not int:
         raise SigningError("an opening has no rows, or no place")
-    if not all(_is_texts(part) for part in (*lists, *rows)):
+    cells = (one["key"], *rows)
+    if not all(map(_is_texts, lists)) or not all(_is_texts(part, nulls=nulls) for part in cells):
         raise SigningError("a row, a key or a path is no list of texts")
     if not isinstance(one["predicate"], str) or not isinstance(one["root"], str):
         raise SigningError("an opening has no predicate or no root")
-    columns, key, path = map(tuple, lists)
-    place = (one["predicate"], one["root"], columns, key)
+    columns, path = map(tuple, lists)
+    place = (one["predicate"], one["root"], columns, tuple(one["key"]))
     return place, Opening(one["start"], tuple(map(tuple, rows)), path)
 
 
-def _is_texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+def _is_texts(value: object, *, nulls: bool = False) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(one, str) or (nulls and one is None) for one in value
+    )
 
 
 def check_openings(
@@ -209,16 +223,17 @@ class _Comparison:
         self.openings = openings
         self.name = snapshots[0].predicate
         self.sources = document["sources"]
-        self.rows: set[Texts] = set()
-        self.stated: set[Texts] = set()
+        self.rows: set[Cells] = set()
+        self.stated: set[Cells] = set()
         self.spoken: set[int] = set()
 
     def compare(self) -> int:
         """Give how many rows were opened; raises where one does not fit."""
         for one in self.snapshots:
             self._check_snapshot(one)
+            self._check_nulls(one)
         self._collect()
-        in_root: set[Texts] = set()
+        in_root: set[Cells] = set()
         for one in self.snapshots:
             names = [name for name, _ in one.columns]
             for columns, key in wanted_keys(self.document, one):
@@ -230,8 +245,8 @@ class _Comparison:
                 in_root.update(found)
                 self._compare_key(found)
         self._check_keys()
-        if more := sorted(self.rows - in_root):
-            raise _RejectedError(f"the snapshot has no row ({', '.join(more[0])})")
+        if more := sorted(map(_spelled, self.rows - in_root)):
+            raise _RejectedError(f"the snapshot has no row ({more[0]})")
         return len(self.rows)
 
     def _check_snapshot(self, one: Committed) -> None:
@@ -245,14 +260,23 @@ class _Comparison:
         if declared != [list(pair) for pair in one.columns]:
             raise _RejectedError("the certificate declares other columns than the snapshot")
 
+    def _check_nulls(self, one: Committed) -> None:
+        """No row of a key lies elsewhere in a snapshot because its key is NULL."""
+        for column in unknown_keys(self.document, one):
+            raise _RejectedError(
+                f"rows whose {column} is NULL may have any {column}, so that nothing shows that all"
+                " rows of a key are there"
+            )
+
     def _collect(self) -> None:
         """Gather the rows that rest on the source, and those that are somebody's word."""
         for group in self.document["facts"]:
             if group["predicate"] != self.name:
                 continue
-            rows = {tuple(row) for row in group["rows"]}
+            rows = set(map(committed_row, group["rows"]))
             if self.sources[group["source"]]["origin"] in _TRUE_ORIGINS:
                 self._check_source(group["source"])
+                self._check_alike(group["rows"])
                 self.rows |= rows
             else:
                 self.stated |= rows
@@ -260,6 +284,12 @@ class _Comparison:
             for source in coverage["sources"] if coverage["predicate"] == self.name else ():
                 if self.sources[source]["origin"] in _TRUE_ORIGINS:
                     self._check_source(source)
+
+    def _check_alike(self, rows: Sequence[Sequence[str]]) -> None:
+        """No root has two rows that are alike but for what is NULL."""
+        nulls = [cell.cell for row in rows for cell in row if isinstance(cell, NullText)]
+        if any(cell.ordinal for cell in nulls):
+            raise _RejectedError("two of its rows are alike, and the snapshot has each row once")
 
     def _check_source(self, number: int) -> None:
         """The source that the certificate names is the one that committed, and so is the query."""
@@ -274,11 +304,10 @@ class _Comparison:
         if not (source["query"] or "").startswith(relation):
             raise _RejectedError("its rows are said to come from another query")
 
-    def _compare_key(self, found: Sequence[Texts]) -> None:
+    def _compare_key(self, found: Sequence[Cells]) -> None:
         """All rows that the snapshot has of a key are shown."""
-        if missing := sorted(set(found) - self.rows - self.stated):
-            row = ", ".join(missing[0])
-            raise _RejectedError(f"the snapshot has a row that is not shown, ({row})")
+        if missing := sorted(map(_spelled, set(found) - self.rows - self.stated)):
+            raise _RejectedError(f"the snapshot has a row that is not shown, ({missing[0]})")
 
     def _check_keys(self) -> None:
         """Each coverage is opened in one of the snapshots."""
@@ -301,6 +330,8 @@ class _Inside(_Comparison):
         """Give how many rows were opened; raises where a root is not a signed one."""
         for one in self.snapshots:
             self._check_snapshot(one)
+            if one.nulls:
+                raise _RejectedError("its rows hold NULL, and such a root is opened beside only")
         self._collect()
         roots, opened = commitments_of(self.document), opened_keys(self.document)
         for place in sorted(self.spoken):
@@ -327,5 +358,10 @@ def _is_of(commitment: Mapping[str, Any], one: Committed) -> bool:
     )
 
 
-def _key(columns: Texts, key: Texts) -> str:
-    return ", ".join(f"{name}={value}" for name, value in zip(columns, key, strict=True)) or "all"
+def _key(columns: Texts, key: Cells) -> str:
+    pairs = zip(columns, key, strict=True)
+    return ", ".join(f"{name}={_spelled((value,))}" for name, value in pairs) or "all"
+
+
+def _spelled(row: Cells) -> str:
+    return ", ".join("NULL" if cell is None else cell for cell in row)

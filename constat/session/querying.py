@@ -43,7 +43,7 @@ from constat.session.resting import resting
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Diagnostic
@@ -79,28 +79,35 @@ def try_small(
     engine: Engine, compiled: Compiled, externals: Externals, limits: Limits, observe: Observer
 ) -> Outcome | None:
     """Evaluate a query goal by goal; `None` where that is too much."""
-    large = _large(compiled, externals)
+    large = large_below(compiled, externals)
     if large and not any(isinstance(term, Constant) for term in compiled.goal.terms):
         return None
+    program = with_projections(compiled.program)
+    outcome = within_budget(engine, program, compiled.goal, externals, limits, large, observe)
+    too_many = outcome is not None and "rows" in outcome.stopped and limits.rows > MANY
+    return None if too_many else outcome
+
+
+def within_budget(  # noqa: PLR0913, PLR0917  # the engine's own arguments, handed through
+    engine: Engine,
+    program: AnalysedProgram,
+    goal: Atom,
+    externals: Externals,
+    limits: Limits,
+    large: Collection[str],
+    observe: Observer,
+) -> Outcome | None:
+    """Evaluate a goal; `None` where that reads many rows, or one of the `large` whole."""
     budget = _Budget(MANY)
     watched = {name: _Watched(one, name in large, budget) for name, one in externals.items()}
     bounded = replace(limits.showing(), rows=min(limits.rows, MANY))
     try:
-        outcome = engine.evaluate(
-            with_projections(compiled.program),
-            compiled.goal,
-            watched,
-            bounded,
-            exhaust=True,
-            observe=observe,
-        )
+        return engine.evaluate(program, goal, watched, bounded, exhaust=True, observe=observe)
     except _TooMuchError:
         return None
-    too_many = "rows" in outcome.stopped and limits.rows > MANY
-    return None if too_many else outcome
 
 
-def _large(compiled: Compiled, externals: Externals) -> frozenset[str]:
+def large_below(compiled: Compiled, externals: Externals) -> frozenset[str]:
     """Name the external predicates below a query that may have very many rows."""
     below = _below(compiled.program, compiled.goal.predicate)
     return frozenset(name for name in below if name in externals and _is_large(externals[name]))
@@ -270,7 +277,7 @@ def outcome_answers(
     clock: Clock = UNTIMED,
 ) -> Answers:
     """Say what an outcome means for a query; the clock bounds what notes its rows have."""
-    found = _Found(compiled, outcome)
+    found = Found(compiled, outcome)
     settled = found.settled()
     rests = resting(
         outcome,
@@ -322,7 +329,7 @@ def _name(goal: Atom, place: int) -> str:
     return term.name if isinstance(term, Variable) else ""
 
 
-class _Found:
+class Found:
     """The rows of an outcome that match a query, by strength."""
 
     def __init__(self, compiled: Compiled, outcome: Outcome) -> None:

@@ -117,6 +117,36 @@ class StoredRows(Sequence["Row"]):
             found: Table = self._beside(lambda: fetched(self._values(), columns, stored))
         return found
 
+    def exchanged(self, out: Sequence[Row], into: Sequence[Row]) -> StoredRows:
+        """Take rows out and put others in, each with whether it is not proved.
+
+        Only where `unproved` names a column; raises `StrategyError` for a value without a column.
+        """
+        gone = self._loaded([(*row, False) for row in out])
+        same = " AND ".join(f"a.v{n} = b.v{n}" for n in range(len(self.kinds)))
+        left = self.relation.set_alias("a").join(gone.set_alias("b"), same, "anti")
+        name = self.database.fresh_name("exchanged")
+        every = left.union(self._loaded(into))
+        self.database.guarded(lambda: every.create(name))
+        relation = self.database.connection.driver.table(name)
+        total = int(relation.aggregate("count(*)").fetchall()[0][0])
+        return replace(self, relation=relation, total=total)
+
+    def _loaded(self, rows: Sequence[Row]) -> duckdb.DuckDBPyRelation:
+        """Load rows, each with a truth value, as a relation like this one."""
+        from duckdb import ColumnExpression  # noqa: PLC0415  heavy library, loaded on first use
+
+        kinds = (*self.kinds, Kind.BOOL)
+        name = self.database.fresh_name("said")
+        plain = (False,) * len(kinds)
+        self.database.declare(Relation(name, kinds, plain, given=True, derived=False))
+        self.database.load_rows(name, [(*row[:-1], str(row[-1]).lower()) for row in rows])
+        free = Atom(name, tuple(Variable(f"v{n}") for n in range(len(kinds))))
+        *values, mark = self.database.select(name, free).columns
+        chosen = [ColumnExpression(one).alias(f"v{n}") for n, one in enumerate(values)]
+        told = (ColumnExpression(mark) == "true").alias(self.unproved)
+        return self.database.select(name, free).select(*chosen, told)
+
     def proved(self) -> duckdb.DuckDBPyRelation:
         """Give all rows of the relation that are proved, without an order."""
         if not self.unproved:

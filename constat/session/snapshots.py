@@ -11,8 +11,8 @@ from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Demand
 from constat.frozen import frozen
-from constat.logic import format_value, null_cells
-from constat.proof.decoding import read_members
+from constat.logic import NullCell, NullPolicy, format_value, null_cells
+from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, rows_hash
 from constat.proof.rebuilding import AUTHORITIES, Key, with_commitments
 from constat.proof.signing import (
@@ -45,7 +45,11 @@ if TYPE_CHECKING:
 # nothing.
 
 Texts = tuple[str, ...]
+Cells = tuple[str | None, ...]
+"""A row of a root: texts, and nothing where the source has NULL, which sorts before all texts."""
+
 FORMAT: Final = "constat-openings/1"
+WITH_NULLS: Final = "constat-openings/2"
 _SAYS: Final = (
     *("columns", "executed", "hash", "order", "origin", "predicate", "query"),
     *("rows", "source", "state"),
@@ -56,15 +60,22 @@ _SAYS: Final = (
 class Snapshot:
     """All rows of a predicate, sorted, with their tree and what is said of them."""
 
-    rows: tuple[Texts, ...] = field(repr=False)
+    rows: tuple[Cells, ...] = field(repr=False)
     order: tuple[int, ...]
     tree: MerkleTree = field(repr=False)
     says: Mapping[str, object]
 
     @property
-    def prefixes(self) -> list[Texts]:
-        """Give the rows as they are sorted."""
-        return [tuple(row[column] for column in self.order) for row in self.rows]
+    def prefixes(self) -> list[_Places]:
+        """Give what the rows are sorted by."""
+        return [_places(row[column] for column in self.order) for row in self.rows]
+
+
+_Places = tuple[tuple[bool, str], ...]
+
+
+def _places(cells: Iterable[str | None]) -> _Places:
+    return tuple((cell is not None, cell or "") for cell in cells)
 
 
 @frozen
@@ -77,7 +88,7 @@ class SignedSnapshot:
 
 @frozen
 class Committed:
-    """A signed snapshot as a verifier reads it."""
+    """A signed snapshot as a verifier reads it; `nulls` are the columns that are NULL somewhere."""
 
     predicate: str
     columns: tuple[tuple[str, str], ...]
@@ -87,6 +98,7 @@ class Committed:
     executed: str
     commitment: Commitment
     finding: Finding
+    nulls: frozenset[int] = frozenset()
 
 
 def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
@@ -101,15 +113,18 @@ def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
     if answer.openings or () not in answer.answered:
         reason = answer.openings[0].reason if answer.openings else "its source did not answer"
         raise _uncommitted(f"not all of `{name}` is known: {reason}")
-    _refuse_nulls(predicate, answer.portions)
+    _refuse_alike(name, answer.portions)
     evidence = _one_source(name, [*(one.evidence for one in answer.portions), *answer.authorities])
     kinds = predicate.kinds
     rows = {
-        tuple(format_value(value, kind) for value, kind in zip(row, kinds, strict=True))
+        tuple(
+            None if isinstance(value, NullCell) else format_value(value, kind)
+            for value, kind in zip(row, kinds, strict=True)
+        )
         for portion in answer.portions
         for row in portion.rows
     }
-    ordered = tuple(sorted(rows, key=lambda row: tuple(row[column] for column in order)))
+    ordered = tuple(sorted(rows, key=lambda row: _places(row[column] for column in order)))
     says: dict[str, object] = {
         "predicate": name,
         "columns": [[column.name, column.kind.value] for column in predicate.columns],
@@ -122,19 +137,18 @@ def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
         "state": evidence.snapshot or "",
         "executed": evidence.executed_at,
     }
+    nulls = {column for row in ordered for column, cell in enumerate(row) if cell is None}
+    if nulls:
+        says["nulls"] = [predicate.columns[column].name for column in sorted(nulls)]
     return Snapshot(ordered, order, merkle_tree(ordered), says)
 
 
-def _refuse_nulls(predicate: Predicate, portions: Iterable[Portion]) -> None:
-    """Raise `ConstatError` where a row holds a null cell: no root tells two of them apart."""
-    cells = (cell for one in portions for row in one.rows for cell in null_cells(row))
-    first = next(cells, None)
-    if first is None:
-        return
-    name = predicate.columns[first.column].name
-    message = f"`{predicate.name}` has rows whose {name} is NULL, and a root is one of values"
-    hint = f"declare the relation without `{name}`, or select a value for it in the query"
-    raise ConstatError([Diagnostic("C0760", message, help=hint)])
+def _refuse_alike(name: str, portions: Iterable[Portion]) -> None:
+    """Raise `ConstatError` where rows are alike but for what is NULL: a root has each row once."""
+    if any(cell.ordinal for one in portions for row in one.rows for cell in null_cells(row)):
+        message = f"rows of `{name}` are alike but for what is NULL, and a root has each row once"
+        hint = "select a column in the query that tells them apart, such as the table's key"
+        raise ConstatError([Diagnostic("C0760", message, help=hint)])
 
 
 def _predicate(bench: Bench, name: str) -> Predicate:
@@ -189,7 +203,8 @@ def read_snapshot(content: bytes, trusted: Mapping[str, TrustedKey], shown: str)
 
 def _committed(statement: Statement, finding: Finding) -> Committed:
     says: Any = statement.says
-    members(says, _SAYS, "what the snapshot says")
+    wanted = (*_SAYS, "nulls") if isinstance(says, dict) and "nulls" in says else _SAYS
+    members(says, wanted, "what the snapshot says")
     if statement.kind != SNAPSHOT_TYPE or type(says["rows"]) is not int:
         raise SigningError("it is about something else")
     columns, order = says["columns"], says["order"]
@@ -203,6 +218,9 @@ def _committed(statement: Statement, finding: Finding) -> Committed:
     names = [name for name, _ in columns]
     if sorted(map(str, order)) != sorted(names) or len(set(names)) != len(names):
         raise SigningError("its order does not name each column once")
+    nulls = says.get("nulls", [])
+    if not isinstance(nulls, list) or not all(one in names for one in nulls):
+        raise SigningError("it does not say which columns are NULL somewhere")
     return Committed(
         predicate=says["predicate"],
         columns=tuple((name, kind) for name, kind in columns),
@@ -214,6 +232,7 @@ def _committed(statement: Statement, finding: Finding) -> Committed:
             statement.sha256, says["rows"], tuple(names.index(name) for name in order)
         ),
         finding=finding,
+        nulls=frozenset(map(names.index, nulls)),
     )
 
 
@@ -260,7 +279,8 @@ def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Commi
         openings += [
             _opened(snapshot, prefixes, columns, key) for columns, key in wanted_keys(document, one)
         ]
-    told = {"format": FORMAT, "openings": openings}
+    has_nulls = any(one.nulls for one in snapshots)
+    told = {"format": WITH_NULLS if has_nulls else FORMAT, "openings": openings}
     return json.dumps(told, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
 
 
@@ -280,6 +300,7 @@ def taken_again(
             message = f"the rows of `{one.predicate}` are not those of the snapshot"
             raise ConstatError([Diagnostic("C0762", message, help="take a new snapshot")])
         _require_order(document, snapshots, one.predicate)
+        _require_known(document, one)
         yield one, snapshot
 
 
@@ -296,12 +317,48 @@ def _require_order(document: Mapping[str, Any], snapshots: Sequence[Committed], 
             raise ConstatError([Diagnostic("C0763", message, help=hint)])
 
 
+def _require_known(document: Mapping[str, Any], one: Committed) -> None:
+    """Raise `ConstatError` where rows may have a key of the certificate that lie elsewhere."""
+    name = next(unknown_keys(document, one), None)
+    if name is None:
+        return
+    message = f"rows of `{one.predicate}` whose {name} is NULL may have any {name}"
+    hint = (
+        f"declare `@[null = none] {name}` if NULL means that there is none, or prove by other keys"
+    )
+    raise ConstatError([Diagnostic("C0763", message, help=hint)])
+
+
+def unknown_keys(document: Mapping[str, Any], one: Committed) -> Iterator[str]:
+    """Name columns of complete keys that are NULL somewhere in a snapshot.
+
+    Such a row may have any key, and lies beside none of that key, unless NULL means for the
+    certificate that there is no value.
+    """
+    declared = [d.get("nulls") for d in document["declarations"] if d["name"] == one.predicate]
+    words = next(iter(declared), None) or [None] * len(one.columns)
+    for coverage in document["coverage"]:
+        for column in coverage["columns"] if coverage["predicate"] == one.predicate else ():
+            if column in one.nulls and words[column] != NullPolicy.NONE.value:
+                yield one.columns[column][0]
+
+
+def committed_row(row: Iterable[str]) -> Cells:
+    """Give a row of a certificate as a root has it."""
+    return tuple(
+        None if isinstance(cell, NullText) and cell.cell.policy in _NULLS else cell for cell in row
+    )
+
+
+_NULLS: Final = frozenset({NullPolicy.NONE, NullPolicy.MAYBE, NullPolicy.UNKNOWN})
+
+
 def serves(one: Committed, columns: Sequence[int]) -> bool:
     """Tell whether the rows of a key of these columns lie side by side in a snapshot."""
     return set(one.commitment.order[: len(columns)]) == set(columns)
 
 
-def wanted_keys(document: Mapping[str, Any], one: Committed) -> Iterator[tuple[Texts, Texts]]:
+def wanted_keys(document: Mapping[str, Any], one: Committed) -> Iterator[tuple[Texts, Cells]]:
     """Yield the columns (by name) and the values that have to be opened in a snapshot.
 
     A key that a coverage calls complete; and each row by itself that lies in none of these.
@@ -319,18 +376,18 @@ def wanted_keys(document: Mapping[str, Any], one: Committed) -> Iterator[tuple[T
         for row in group["rows"] if group["predicate"] == one.predicate else ():
             inside = any(tuple(row[c] for c in columns) in keys for columns, keys in whole)
             if not inside:
-                yield tuple(names), tuple(row)
+                yield tuple(names), committed_row(row)
 
 
 def _opened(
-    snapshot: Snapshot, prefixes: Sequence[Texts], names: Texts, key: Texts
+    snapshot: Snapshot, prefixes: Sequence[_Places], names: Texts, key: Cells
 ) -> dict[str, object]:
     """Open the rows of a key with a neighbour on each side."""
     values = dict(zip(names, key, strict=True))
     ordered = cast("list[str]", snapshot.says["order"])[: len(names)]
-    wanted = tuple(values[name] for name in ordered)
+    wanted = _places(values[name] for name in ordered)
 
-    def start_of(row: Texts) -> Texts:
+    def start_of(row: _Places) -> _Places:
         return row[: len(wanted)]
 
     first = bisect_left(prefixes, wanted, key=start_of)
@@ -387,11 +444,11 @@ class _Relation:
         prefixes = self.snapshot.prefixes
         return [self._opening(prefixes, columns, key) for columns, key in sorted(keys)]
 
-    def _opening(self, prefixes: list[Texts], columns: tuple[int, ...], key: Texts) -> _Members:
+    def _opening(self, prefixes: list[_Places], columns: tuple[int, ...], key: Texts) -> _Members:
         values = dict(zip(columns, key, strict=True))
-        wanted = tuple(values[column] for column in self.snapshot.order[: len(columns)])
+        wanted = _places(values[column] for column in self.snapshot.order[: len(columns)])
 
-        def start_of(row: Texts) -> Texts:
+        def start_of(row: _Places) -> _Places:
             return row[: len(wanted)]
 
         rows, count = self.snapshot.rows, len(prefixes)
@@ -416,6 +473,13 @@ def open_inside(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]
     """
     members: _Members = read_members(certificate)
     distinct = {(one.predicate, one.commitment.root): one for one in snapshots}
+    for snapshot in snapshots:
+        if snapshot.nulls:
+            message = (
+                f"`{snapshot.predicate}` has rows with NULL, and openings inside are of values"
+            )
+            hint = "leave `--inside` out: then they go into a file beside it"
+            raise ConstatError([Diagnostic("C0962", message, help=hint)])
     taken = taken_again(bench, members, list(distinct.values()))
     relations = [_Relation(committed, snapshot) for committed, snapshot in taken]
     for place, source in enumerate(members["sources"]):

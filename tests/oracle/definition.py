@@ -428,16 +428,27 @@ class Known:
                 return True
 
     def lacks(self, atom: Atom, binding: Binding) -> Truth:
-        """Tell whether no row is that of an atom: certain iff none is possible (8)."""
+        """Tell whether no row is that of an atom: certain iff none is possible (8).
+
+        Each column is looked at by itself: what stands twice may be in both (26a).
+        """
         self._ask(atom, binding)
-        terms = [term for term in atom.terms if not isinstance(term, Blank)]
-        bound = [t for t in terms if not (isinstance(t, Var) and t.name not in binding)]
+        free = {t.name for t in atom.terms if isinstance(t, Var) and t.name not in binding}
+        bound = [
+            term
+            for term in atom.terms
+            if not isinstance(term, Blank) and not (isinstance(term, Var) and term.name in free)
+        ]
         # A function in the atom may err; then nobody knows, whatever rows there are.
         truth: Truth = None if STAR in [self.cell(term, binding) for term in bound] else True
         for row, certain in self.relations[atom.predicate].items():
-            extended = self.extend(atom, row, binding)
             # What nothing binds may have any value: here it has that of the row.
-            match = extended is not None and self.meets(atom, row, {**extended, **binding})
+            taken = {
+                term.name: cell
+                for term, cell in zip(atom.terms, row, strict=True)
+                if isinstance(term, Var) and term.name in free
+            }
+            match = self.meets(atom, row, {**taken, **binding})
             if match and certain:
                 return False
             truth = truth if match is False else None

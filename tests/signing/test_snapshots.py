@@ -14,7 +14,12 @@ from constat import Session
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.proof.signing import TrustedKey
-from constat.session.checking_openings import OpeningReport, check_openings, read_openings
+from constat.session.checking_openings import (
+    OpeningReport,
+    check_commitments,
+    check_openings,
+    read_openings,
+)
 from constat.session.snapshots import read_snapshot
 from tests.check.writer import rows_hash, seal
 from tests.signing.keys import key
@@ -210,7 +215,7 @@ OPENING = b'{"predicate":"p","root":"r","columns":[],"key":[],"start":0,"rows":[
         b"",
         b"[]",
         b"{}",
-        b'{"format":"constat-openings/2","openings":[]}',
+        b'{"format":"constat-openings/3","openings":[]}',
         b'{"format":"constat-openings/1","openings":{}}',
         b'{"format":"constat-openings/1","openings":[{}]}',
         b'{"format":"constat-openings/1","openings":[7]}',
@@ -304,34 +309,90 @@ NULLS = """
 .input bill(source = shop, query = "SELECT i, c, region FROM bill")
 .decl bills(c: symbol, n: number)
 bills(?c, ?n) :- bill(_, ?c, _), ?n = count : {{ bill(_i, ?c, _) }}.
+.decl beside(i: number, j: number)
+beside(?i, ?j) :- bill(?i, _, ?r), bill(?j, _, ?r).
+.decl lone(r: symbol)
+lone(?r) :- bill(_, _, ?r), !bill(_, "b", ?r).
 """
+BILLS = [(1, "a", "north"), (2, "a", None), (3, "b", None), (4, "b", None)]
+
+
+def bills(folder: Path, policy: str, rows: Sequence[tuple[object, ...]] = BILLS) -> Path:
+    with closing(sqlite3.connect(folder / "s.sqlite")) as base:
+        base.execute("CREATE TABLE bill(i INTEGER, c TEXT, region TEXT)")
+        base.executemany("INSERT INTO bill VALUES (?, ?, ?)", rows)
+        base.commit()
+    (folder / "r.dl").write_text(NULLS.format(policy))
+    (folder / "constat.yaml").write_text(
+        'rules: [r.dl]\ndatabases: {shop: {uri: "sqlite:///s.sqlite"}}\n'
+    )
+    return folder
+
+
+def of_bills(folder: Path, goal: str, *first: str) -> tuple[bytes, list[bytes], bytes]:
+    with Session(folder) as session:
+        line = session.snapshot("bill", SOURCE, first).line
+        certificate = session.prove(goal).certificate
+        return certificate, [line], session.openings(certificate, [(line, "x")])
 
 
 @pytest.mark.parametrize("policy", ["none", "maybe", "unknown"])
-def test_rows_with_null_cells_are_committed_to_without_that_column_only(
-    tmp_path: Path, policy: str
-) -> None:
-    with closing(sqlite3.connect(tmp_path / "s.sqlite")) as base:
-        base.execute("CREATE TABLE bill(i INTEGER, c TEXT, region TEXT)")
-        rows = [(1, "a", "north"), (2, "a", None), (3, "b", None), (4, "b", None)]
-        base.executemany("INSERT INTO bill VALUES (?, ?, ?)", rows)
-        base.commit()
-    (tmp_path / "r.dl").write_text(NULLS.format(policy))
-    (tmp_path / "constat.yaml").write_text(
-        'rules: [r.dl]\ndatabases: {shop: {uri: "sqlite:///s.sqlite"}}\n'
-    )
-    with (
-        Session(tmp_path) as session,
-        pytest.raises(ConstatError, match="whose region is NULL") as raised,
-    ):
-        session.snapshot("bill", SOURCE)
-    assert "without `region`" in str(raised.value.diagnostics[0].help)
-    text = NULLS.format(policy).replace(f", @[null = {policy}] region: symbol", "")
-    text = text.replace(", region FROM", " FROM").replace("?c, _)", "?c)")
-    (tmp_path / "r.dl").write_text(text)
-    with Session(tmp_path) as session:
-        lines = [session.snapshot("bill", SOURCE, ["c"]).line]
-        certificate = session.prove("bills(a, 2)").certificate
-        opened = session.openings(certificate, [(line, "x") for line in lines])
+def test_rows_with_null_cells_are_committed_to_as_they_are(tmp_path: Path, policy: str) -> None:
+    certificate, lines, opened = of_bills(bills(tmp_path, policy), "bills(a, 2)", "c")
+    assert json.loads(opened)["format"] == "constat-openings/2"
     report = judged(certificate, lines, opened)
-    assert (report.reason, report.not_opened) == ("", ())
+    assert (report.reason, report.not_opened, dict(report.opened)) == ("", (), {"bill": 2})
+    assert check_certificate(certificate).verdict == "PROVED"
+    # The row with NULL is left out, with count and hash made to fit: then there is one bill.
+    other = tmp_path / "other"
+    other.mkdir()
+    with Session(bills(other, policy, BILLS[:1])) as session:
+        forged = session.prove("bills(a, 1)").certificate
+    assert "not shown, (2, a, NULL)" in judged(forged, lines, opened).reason
+    # It has a value that the source does not have.
+    shutil.rmtree(other)
+    other.mkdir()
+    with Session(bills(other, policy, [BILLS[0], (2, "a", "south")])) as session:
+        forged = session.prove("bills(a, 2)").certificate
+    assert "(2, a, NULL)" in judged(forged, lines, opened).reason
+    # A text is no NULL, whatever it says.
+    text = opened.replace(b"null", b'"null"')
+    assert "do not lead to the root" in judged(certificate, lines, text).reason
+    with pytest.raises(ConstatError, match="no list of texts"):
+        read_openings(opened.replace(b"openings/2", b"openings/1"))
+
+
+def test_a_row_whose_key_is_null_may_have_any_key(tmp_path: Path) -> None:
+    with pytest.raises(ConstatError, match="may have any region") as raised:
+        of_bills(bills(tmp_path, "maybe"), "lone(north)", "region", "c")
+    (told,) = raised.value.diagnostics
+    assert (told.code, "@[null = none] region" in str(told.help)) == ("C0763", True)
+    (tmp_path / "r.dl").write_text(NULLS.format("none"))
+    certificate, lines, opened = of_bills(tmp_path, "lone(north)", "region", "c")
+    report = judged(certificate, lines, opened)
+    assert (report.reason, check_certificate(certificate).verdict) == ("", "PROVED")
+    # Who verifies does not take the word of who opened.
+    (tmp_path / "r.dl").write_text(NULLS.format("maybe"))
+    with Session(tmp_path) as session:
+        other = session.prove("lone(north)").certificate
+    assert "may have any region" in judged(other, lines, opened).reason
+
+
+def test_rows_alike_but_for_what_is_null_are_refused(tmp_path: Path) -> None:
+    bills(tmp_path, "unknown", [(1, "a", None), (1, "a", None)])
+    (tmp_path / "r.dl").write_text(NULLS.format("unknown").replace("@[key = i] ", ""))
+    with Session(tmp_path) as session, pytest.raises(ConstatError, match="alike but") as raised:
+        session.snapshot("bill", SOURCE)
+    assert raised.value.diagnostics[0].code == "C0760"
+
+
+def test_openings_inside_are_of_values(tmp_path: Path) -> None:
+    bills(tmp_path, "none")
+    with Session(tmp_path) as session:
+        line = session.snapshot("bill", SOURCE, ["c"]).line
+        certificate = session.prove("bills(a, 2)").certificate
+        with pytest.raises(ConstatError, match="openings inside are of values") as raised:
+            session.openings(certificate, [(line, "x")], inside=True)
+    assert "leave `--inside` out" in str(raised.value.diagnostics[0].help)
+    report = check_commitments(certificate, [read_snapshot(line, TRUSTED, "x")])
+    assert "opened beside only" in report.reason

@@ -1,8 +1,9 @@
 """A Merkle tree over sorted rows, and openings of ranges of it.
 
-In: rows as texts, in the order that is committed to. Out: a root, and for a range of places the
-hashes beside it. Invariants: a leaf and an inner node never have one hash, because their inputs
-begin with different bytes; the tree of n rows is that of RFC 6962, so other programs can build it.
+In: rows as texts (`None` for NULL), in the order that is committed to. Out: a root, and for a range
+of places the hashes beside it. Invariants: a leaf and an inner node never have one hash, because
+their inputs begin with different bytes; the tree of n rows is that of RFC 6962, so other programs
+can build it.
 Example: the root of one row is `sha256(0x00 || row)`. Reference: RFC 6962, section 2.1.
 
 The reader of openings is `openings`, which shares no code with this writer.
@@ -52,7 +53,7 @@ class MerkleTree:
             yield from self._beside(middle, high, start, end)
 
 
-def merkle_tree(rows: Iterable[Sequence[str]]) -> MerkleTree:
+def merkle_tree(rows: Iterable[Sequence[str | None]]) -> MerkleTree:
     """Build the tree over rows in their order."""
     level = tuple(hashlib.sha256(b"\0" + canonical(list(row)).encode()).digest() for row in rows)
     levels = [level]

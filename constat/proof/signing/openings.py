@@ -2,8 +2,9 @@
 
 In: a root with its count and order of columns, and an opening from anywhere. Out: the rows of the
 key, or `OpeningError`. Invariants: standard library only, and no code shared with the writer of
-openings; the rows lie side by side in a tree with this root, in strictly ascending order, and reach
-beyond the key on both sides or to the end of the relation, so that none of the key is left out.
+openings; a cell is a text, or `None` for NULL, which sorts before all texts; the rows lie side by
+side in a tree with this root, in strictly ascending order, and reach beyond the key on both sides
+or to the end of the relation, so that none of the key is left out.
 Example: an opening of a key that has no rows shows its two neighbours, which touch.
 Reference: RFC 6962, section 2.1.
 """
@@ -18,6 +19,7 @@ from typing import Final
 
 _HEX: Final = frozenset("0123456789abcdef")
 _DIGITS: Final = 64
+Cells = tuple[str | None, ...]
 MOST_ROWS: Final = 1 << 40
 
 
@@ -39,13 +41,13 @@ class Opening:
     """The rows from place `start` on, and the hashes that lead from them to the root."""
 
     start: int
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[Cells, ...]
     path: tuple[str, ...]
 
 
 def opened_rows(
-    commitment: Commitment, columns: Sequence[int], key: Sequence[str], opening: Opening
-) -> tuple[tuple[str, ...], ...]:
+    commitment: Commitment, columns: Sequence[int], key: Sequence[str | None], opening: Opening
+) -> tuple[Cells, ...]:
     """Give all rows of the relation that have `key` in `columns`.
 
     The columns must be the first ones of the order, in whatever order they are given here.
@@ -57,8 +59,8 @@ def opened_rows(
     _check_rows(commitment, opening)
     if _root(commitment.count, opening) != commitment.root:
         raise OpeningError("the rows do not lead to the root")
-    wanted = tuple(dict(zip(columns, key, strict=True))[column] for column in first)
-    prefixes = [tuple(row[column] for column in first) for row in opening.rows]
+    wanted = _places(tuple(dict(zip(columns, key, strict=True))[column] for column in first))
+    prefixes = [_places(tuple(row[column] for column in first)) for row in opening.rows]
     at_start, at_end = opening.start == 0, opening.start + len(prefixes) == commitment.count
     if not at_start and not (prefixes and prefixes[0] < wanted):
         raise OpeningError("the row before the first of the key is not shown")
@@ -67,6 +69,11 @@ def opened_rows(
     return tuple(
         row for row, prefix in zip(opening.rows, prefixes, strict=True) if prefix == wanted
     )
+
+
+def _places(cells: Cells) -> tuple[tuple[bool, str], ...]:
+    """Give what cells are sorted by."""
+    return tuple((cell is not None, cell or "") for cell in cells)
 
 
 def _check_place(commitment: Commitment, opening: Opening) -> None:
@@ -82,11 +89,11 @@ def _check_rows(commitment: Commitment, opening: Opening) -> None:
     """Rows have the columns of the relation, and ascend in its order, each but once."""
     if sorted(commitment.order) != list(range(len(commitment.order))):
         raise OpeningError("the order does not name each column once")
-    last: tuple[str, ...] | None = None
+    last: tuple[tuple[bool, str], ...] | None = None
     for row in opening.rows:
         if len(row) != len(commitment.order):
             raise OpeningError("a row has not the columns of the relation")
-        sorted_by = tuple(row[column] for column in commitment.order)
+        sorted_by = _places(tuple(row[column] for column in commitment.order))
         if last is not None and sorted_by <= last:
             raise OpeningError("the rows are not in strictly ascending order")
         last = sorted_by
