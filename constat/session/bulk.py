@@ -813,6 +813,8 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
 # shapes of rows of which something is known.
 
 _MOST_ASKED: Final = 2_000
+_MOST_READ: Final = 20_000
+"""The rows that may be read for shapes: what is too much is given up within some tenths."""
 _ONE_BY_ONE: Final = "some of its rows were decided one by one"
 
 
@@ -846,7 +848,7 @@ def _asked_one_by_one(
 def _asked_by_shape(
     asked: Asked, results: Results, found: GradedRows, observe: Observer
 ) -> GradedRows:
-    """Ask which rows there are of each open shape, within the rows that a small query may read."""
+    """Ask which rows there are of each open shape, if few rows have to be read for that."""
     goal = asked.compiled.goal
     shapes: dict[tuple[int, ...], dict[Row, None]] = {}
     for row, strength in results.weak_rows(0):
@@ -864,11 +866,12 @@ def _asked_by_shape(
     program, wanted, externals = _demands(asked, known)
     large = large_below(asked.compiled, externals)
     limits = asked.limits
-    outcome = within_budget(LazyEngine(), program, wanted, externals, limits, large, observe)
+    asking = (LazyEngine(), program, wanted, externals, limits, large, observe)
+    outcome = within_budget(*asking, most=_MOST_READ)
     if outcome is None or outcome.stopped not in {"", "settled"}:
         return found
-    asking = Compiled(asked.compiled.query, program, Atom(_NAME, goal.terms), asked.compiled.places)
-    rows = Found(asking, outcome)
+    shown = Compiled(asked.compiled.query, program, Atom(_NAME, goal.terms), asked.compiled.places)
+    rows = Found(shown, outcome)
     said = dict.fromkeys(map(rows.shown, rows.certain), CERTAIN)
     said.update({rows.shown(row): strength for row, strength in rows.strengths.items()})
     counts = {one: rows.count_shapes(one) for one in (ACCEPTED, POSSIBLE, CONCEIVABLE)}

@@ -96,11 +96,12 @@ def within_budget(  # noqa: PLR0913, PLR0917  # the engine's own arguments, hand
     limits: Limits,
     large: Collection[str],
     observe: Observer,
+    most: int = MANY,
 ) -> Outcome | None:
-    """Evaluate a goal; `None` where that reads many rows, or one of the `large` whole."""
-    budget = _Budget(MANY)
+    """Evaluate a goal; `None` where that reads over `most` rows, or one of the `large` whole."""
+    budget = _Budget(most)
     watched = {name: _Watched(one, name in large, budget) for name, one in externals.items()}
-    bounded = replace(limits.showing(), rows=min(limits.rows, MANY))
+    bounded = replace(limits.showing(), rows=min(limits.rows, most))
     try:
         return engine.evaluate(program, goal, watched, bounded, exhaust=True, observe=observe)
     except _TooMuchError:

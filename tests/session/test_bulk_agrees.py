@@ -94,7 +94,7 @@ total(?x, ?n) :- e(?x, _, _, _), ?n = count : {{ pairs(?x, _z) }}.
 walk(?x, ?y) :- e(?x, ?y, _, _).
 walk(?x, ?z) :- walk(?x, ?y), g(?y, ?z, _, _).
 .decl least(x: number, t: symbol)
-least(?x, ?t) :- e(?x, ?y, ?n, _), g(?y, _, ?m, _), ?t = min(?n, ?m).
+least(?x, ?t) :- e(?x, ?y, ?n, _), g(?y, _, ?m, _), ?t = min(?n, ?m, ?m).
 .decl holds(x: number, w: Pair)
 holds(?x, ?w) :- e(?x, _, _, ?w).
 """
@@ -180,7 +180,7 @@ def test_a_total_function_makes_a_label_beside_any_text(tmp_path: Path, text: st
         ]
         ((number, cell),) = found[0]
         assert isinstance(cell, NullCell)
-        assert cell.made == MadeBy("min", (None, text))
+        assert cell.made == MadeBy("min", (None, text, text))
         assert verdicts(session.query("least(?a, ?b)", engine="forward", check="off")).rows == {
             (str(number), spelled(cell)): "PROVED"
         }

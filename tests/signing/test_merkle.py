@@ -257,3 +257,17 @@ def test_the_reader_of_openings_uses_the_standard_library_only() -> None:
         )
     }
     assert used <= set(sys.stdlib_module_names)
+
+
+def test_null_is_no_text_and_comes_before_all() -> None:
+    rows: list[tuple[str | None, ...]] = [("a", None), ("a", ""), ("a", "null"), (None, "x")]
+    ordered = [rows[3], *rows[:3]]
+    tree = merkle_tree(ordered)
+    commitment = Commitment(tree.root, 4, (0, 1))
+    whole = Opening(0, tuple(ordered), ())
+    assert opened_rows(commitment, (0,), ("a",), whole) == tuple(rows[:3])
+    assert opened_rows(commitment, (0,), (None,), whole) == (rows[3],)
+    assert opened_rows(commitment, (0, 1), ("a", None), whole) == (rows[0],)
+    assert len({merkle_tree([(cell,)]).root for cell in (None, "", "null", "None")}) == 4
+    with pytest.raises(OpeningError, match="ascending"):
+        opened_rows(commitment, (0,), ("a",), Opening(0, (*rows[:3], rows[3]), ()))
