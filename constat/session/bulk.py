@@ -813,8 +813,8 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
 # shapes of rows of which something is known.
 
 _MOST_ASKED: Final = 2_000
-_MOST_READ: Final = 20_000
-"""The rows that may be read for shapes: what is too much is given up within some tenths."""
+_MOST_READ: Final = 100_000
+"""The rows that may be read for shapes: what is too much is given up after a second or two."""
 _ONE_BY_ONE: Final = "some of its rows were decided one by one"
 
 
