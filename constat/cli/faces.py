@@ -36,8 +36,11 @@ _SERVER_PORT = 8378
     help="With --http: at this port, under /mcp.",
 )
 @click.option("--by", metavar="NAME", default="", help="Who asks; by default you.")
+@click.option("--tokens", metavar="FILE", help="With --http: who may come in, as for serve.")
 @project_option
-def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | None) -> int:
+def mcp_command(
+    *, http: bool, host: str, port: int, by: str, tokens: str | None, project: str | None
+) -> int:
     """Serve a project to agents, by the Model Context Protocol.
 
     Tools: prove, ask, query, why_not, what_if, missing, verify, read_on, provide_facts,
@@ -46,16 +49,20 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
     approves nothing: its rules lie in the quarantine (`constat rules review`), and facts are kept
     only once the person behind it has said yes.
 
-    Over stdio the client starts this command and ends it; with --http only this machine connects.
-    Needs the extra: pip install 'constat[mcp]'
+    Over stdio the client starts this command and ends it; with --http only this machine connects,
+    unless --tokens says who may: then each request has a bearer token, and who shows it asks, with
+    the rights of its role. Needs the extra: pip install 'constat[mcp]'
 
     Example:
       constat mcp --by alice < /dev/null
 
     Exit codes: 0 the client has gone, 2 bad usage, 130 interrupted.
     """
-    if http and not _is_loopback(host):
-        raise click.BadParameter("it is no address of loopback", param_hint="--host")
+    if http and tokens is None and not _is_loopback(host):
+        hint = "it is no address of loopback, so it needs --tokens"
+        raise click.BadParameter(hint, param_hint="--host")
+    if tokens is not None and not http:
+        raise click.BadParameter("it needs --http", param_hint="--tokens")
     try:
         from constat.mcp import security_of, server_of  # noqa: PLC0415  loaded when it is used
     except ImportError:
@@ -63,14 +70,16 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
         hint = "pip install 'constat[mcp]'"
         raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
     from constat.service import Service  # noqa: PLC0415  loaded when it is used
+    from constat.service.access import Access, read_tokens  # noqa: PLC0415  loaded when it is used
 
-    server = server_of(Service(project, by=by or getpass.getuser()))
+    access = None if tokens is None else Access(read_tokens(Path(tokens)))
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    server = server_of(Service(project, by=by or getpass.getuser()), access, url)
     if http:
         _listening(host, port).close()
         note(f"serving http://{host}:{port}/mcp; Ctrl-C ends it")
-        server.run(
-            "streamable-http", host=host, port=port, transport_security=security_of(host, port)
-        )
+        security = security_of(host, port, tokens=access is not None)
+        server.run("streamable-http", host=host, port=port, transport_security=security)
     else:
         server.run("stdio")
     return 0

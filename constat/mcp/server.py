@@ -8,15 +8,20 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from mcp.server import MCPServer
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, ElicitationResult, Resolve
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import AnyHttpUrl, BaseModel, Field
 
 from constat import __version__
+from constat.frozen import frozen
 from constat.service import Refused, Service, what_happens
+from constat.service.access import Access, Caller
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -49,8 +54,59 @@ class Yes(BaseModel):
     keep: bool = Field(description="Keep these facts in my name")
 
 
-def server_of(service: Service) -> MCPServer:
-    """Give the server of a project; the service is closed when it ends."""
+class _Tokens:
+    """Tells the library who has a token: `client_id` is the name, the only scope the role."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Give who has a token; nothing for one that nobody has."""
+        found = self._access.caller(f"Bearer {token}")
+        if found is None:
+            return None
+        claims = {"model": found.model}
+        return AccessToken(token="", client_id=found.name, scopes=[found.role], claims=claims)
+
+
+def _auth(url: str) -> AuthSettings:
+    return AuthSettings(issuer_url=AnyHttpUrl(url), resource_server_url=None)
+
+
+@frozen
+class _Door:
+    """The service, and how each request comes by the part of it that its caller may use."""
+
+    service: Service
+    tokens: bool = False
+
+    async def let(self, role: str = "viewer") -> tuple[Service, str]:
+        """Give the service as its caller sees it, and their name; raises `ToolError`."""
+        if not self.tokens:
+            return self.service, self.service.by
+        caller = self.caller()
+        if not caller.may(role):
+            raise ToolError(f"the role {role} is needed")
+        return await self.service.as_seen(caller.role, caller.name), caller.name
+
+    def caller(self) -> Caller:
+        """Give whose token this request has shown."""
+        token = get_access_token()
+        if token is None:
+            raise ToolError("a bearer token is needed")
+        return Caller(token.client_id, token.scopes[0], bool((token.claims or {}).get("model")))
+
+    @property
+    def hears_people(self) -> bool:
+        """Whether a yes that comes from the client may be a person's."""
+        return not self.tokens or not self.caller().model
+
+
+def server_of(service: Service, access: Access | None = None, url: str = "") -> MCPServer:
+    """Give the server of a project; the service is closed when it ends.
+
+    With an `access` each request needs one of its tokens; `url` is where the server is reached.
+    """
 
     @asynccontextmanager
     async def lifespan(_: MCPServer) -> AsyncIterator[None]:
@@ -63,17 +119,23 @@ def server_of(service: Service) -> MCPServer:
         instructions=INSTRUCTIONS,
         lifespan=lifespan,
         log_level="CRITICAL",
+        token_verifier=None if access is None else _Tokens(access),
+        auth=None if access is None else _auth(url),
     )
+    door = _Door(service, access is not None)
     for tools in (_questions, _queries, _certificates, _facts_and_rules, _memory, _resources):
-        tools(server, service)
+        tools(server, door)
     return server
 
 
-def security_of(host: str, port: int) -> TransportSecuritySettings:
+def security_of(host: str, port: int, *, tokens: bool = False) -> TransportSecuritySettings:
     """Say which names may stand in a request, so that no page of a browser gets in by another one.
 
-    The library looks at them by itself only where the address is one of three.
+    With tokens, which no page has, any may. The library looks at them by itself only where the
+    address is one of three.
     """
+    if tokens:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
     shown = f"[{host}]" if ":" in host else host
     names = dict.fromkeys((shown, "127.0.0.1", "localhost", "[::1]"))
     return TransportSecuritySettings(
@@ -82,11 +144,13 @@ def security_of(host: str, port: int) -> TransportSecuritySettings:
     )
 
 
-def _questions(server: MCPServer, service: Service) -> None:
+def _questions(server: MCPServer, door: _Door) -> None:
     @server.tool(annotations=_READING)
     async def prove(goal: str, ctx: Context) -> Answer:
         """Prove or disprove a goal such as `is_vip(C001)`, with its proof and a certificate."""
-        return await _answered(ctx, lambda observe: service.prove(goal, observe=observe))
+        service, name = await _let(door)
+        by = name if door.tokens else ""
+        return await _answered(ctx, lambda observe: service.prove(goal, by=by, observe=observe))
 
     @server.tool(annotations=_READING)
     async def ask(question: str, ctx: Context) -> Answer:
@@ -94,11 +158,13 @@ def _questions(server: MCPServer, service: Service) -> None:
 
         `confirmed` says whether a person stands for that reading; tell the person the goal.
         """
-        return await _answered(ctx, lambda observe: service.ask(question, observe=observe))
+        service, by = await _let(door, "analyst")
+        return await _answered(ctx, lambda observe: service.ask(question, by=by, observe=observe))
 
     @server.tool(annotations=_READING)
     async def why_not(goal: str, ctx: Context) -> Answer:
         """Say why a goal does not hold: at which condition each rule stops, and how far off."""
+        service, _ = await _let(door)
         return await _answered(ctx, lambda observe: service.why_not(goal, observe=observe))
 
     @server.tool(annotations=_READING)
@@ -114,15 +180,17 @@ def _questions(server: MCPServer, service: Service) -> None:
         Nothing is kept.
         """
         given: dict[str, Any] = {"add": add or (), "remove": remove or (), "settings": settings}
+        service, _ = await _let(door)
         return await _answered(ctx, lambda observe: service.what_if(goal, observe=observe, **given))
 
     @server.tool(annotations=_READING)
     async def missing(goal: str, ctx: Context, top: int = 3) -> Answer:
         """Find the cheapest sets of facts that would prove a goal."""
+        service, _ = await _let(door)
         return await _answered(ctx, lambda observe: service.missing(goal, top=top, observe=observe))
 
 
-def _queries(server: MCPServer, service: Service) -> None:
+def _queries(server: MCPServer, door: _Door) -> None:
     @server.tool(annotations=_READING)
     async def query(
         goal: str,
@@ -138,33 +206,38 @@ def _queries(server: MCPServer, service: Service) -> None:
         (`check` says what came of it); `check="off"` leaves that out, and they are not proved.
         """
         given: dict[str, Any] = {"start": start, "most": most, "check": check}
+        service, _ = await _let(door)
         return await _answered(ctx, lambda observe: service.query(goal, observe=observe, **given))
 
 
-def _certificates(server: MCPServer, service: Service) -> None:
+def _certificates(server: MCPServer, door: _Door) -> None:
     @server.tool(annotations=_READING)
     async def verify(certificate: str, *, sources: bool = False) -> Answer:
         """Check a certificate, by its reference or as text, with a program of its own.
 
         With `sources` the rows that it rests on are read again.
         """
+        service, _ = await _let(door)
         return await _told(service.verify(certificate, sources=sources))
 
     @server.tool(annotations=_READING)
     async def read_on(reference: str, start: int = 0) -> Answer:
         """Read on in a text that was cut, or in a certificate, from a character on."""
+        service, _ = await _let(door)
         return await _told(_later(lambda: service.read_on(reference, start)))
 
 
-def _facts_and_rules(server: MCPServer, service: Service) -> None:
+def _facts_and_rules(server: MCPServer, door: _Door) -> None:
     async def word_of(text: str, facts: list[str], ctx: Context) -> Yes | Elicit[Yes]:
         """Ask the person; where the client cannot ask, nobody has agreed."""
-        told = await _told(service.told(text, facts, keep=False))
+        service, by = await _let(door, "analyst")
+        told = await _told(service.told(text, facts, keep=False, by=by))
         capabilities = ctx.client_capabilities
-        if not told["said"] or capabilities is None or capabilities.elicitation is None:
+        asks = capabilities is not None and capabilities.elicitation is not None
+        if not told["said"] or not asks or not door.hears_people:
             return Yes(keep=False)
         listed = "\n".join(f"  {one['fact']}" for one in told["said"])
-        return Elicit(f"Do you, {service.by}, state these facts?\n{listed}", Yes)
+        return Elicit(f"Do you, {by}, state these facts?\n{listed}", Yes)
 
     async def provide_facts(text: str, facts: list[str], word: ElicitationResult[Yes]) -> Answer:
         """Have facts kept that the person says in `text`, each of which stands in these words.
@@ -172,8 +245,9 @@ def _facts_and_rules(server: MCPServer, service: Service) -> None:
         The person is asked first, through the client. Where it cannot ask, nothing is kept and
         `kept` is false: then the person may type `constat facts add`.
         """
-        agreed = isinstance(word, AcceptedElicitation) and word.data.keep
-        return await _told(service.told(text, facts, keep=agreed))
+        agreed = isinstance(word, AcceptedElicitation) and word.data.keep and door.hears_people
+        service, by = await _let(door, "analyst")
+        return await _told(service.told(text, facts, keep=agreed, by=by))
 
     # A name of this function could not be found from a text.
     asked = Annotated[ElicitationResult[Yes], Resolve(word_of)]
@@ -188,70 +262,84 @@ def _facts_and_rules(server: MCPServer, service: Service) -> None:
         an assumption. `purpose` is the question in the person's words. Every predicate needs a
         `.decl`.
         """
-        return await _told(service.draft(goal, rules, purpose, author=_client(ctx)))
+        service, by = await _let(door, "analyst")
+        author = _client(ctx)
+        return await _told(service.draft(goal, rules, purpose, author=author, asked_by=by))
 
     @server.tool(annotations=_READING)
     async def list_rules(predicate: str = "", most: int = 100) -> Answer:
         """List predicates with columns, sources and meaning, and the rules that derive them."""
+        service, _ = await _let(door)
         return await _told(service.rules(predicate, most=most))
 
     @server.tool(annotations=_READING)
     async def search_catalog(words: str) -> Answer:
         """Find tables, columns, predicates and rules by words."""
+        service, _ = await _let(door)
         return await _told(service.search(words))
 
     @server.tool(annotations=_READING)
     async def get_schema(table: str = "") -> Answer:
         """Describe a table of the sources; without a name, list all of them."""
+        service, _ = await _let(door)
         return await _told(service.schema(table))
 
 
-def _memory(server: MCPServer, service: Service) -> None:
+def _memory(server: MCPServer, door: _Door) -> None:
     @server.tool(annotations=_READING)
     async def recall(conversation: str = "", about: str = "") -> Answer:
         """Give what matters of a kept conversation; without a name, list the conversations."""
+        service, _ = await _let(door, "analyst")
         return await _told(service.recall(conversation, about=about))
 
     @server.tool(annotations=_WRITING)
     async def memory_save(conversation: str, text: str) -> Answer:
         """Keep a text in a conversation. It counts as said by a model, never by a person."""
+        service, _ = await _let(door, "analyst")
         return await _told(service.remember(conversation, text))
 
     @server.tool(annotations=_READING)
     async def memory_search(conversation: str, words: str) -> Answer:
         """Give the places of a conversation that fit some words best, each with a piece of it."""
+        service, _ = await _let(door, "analyst")
         return await _told(service.recall(conversation, words=words))
 
     @server.tool(annotations=_READING)
     async def memory_open(conversation: str, place: str) -> Answer:
         """Give what was said at a place, word for word: `m3`, or bytes of it, `m3[12:58]`."""
+        service, _ = await _let(door, "analyst")
         return await _told(service.place(conversation, place))
 
     @server.tool(annotations=_READING)
     async def memory_why(conversation: str, place: str, about: str = "") -> Answer:
         """Prove why what is said at a place is in sight of a model, or why it is not."""
+        service, _ = await _let(door, "analyst")
         return await _told(service.why_in_sight(conversation, place, about=about))
 
 
-def _resources(server: MCPServer, service: Service) -> None:
+def _resources(server: MCPServer, door: _Door) -> None:
     @server.resource("constat://certificate/{identity}", mime_type="application/json")
     async def certificate(identity: str) -> str:
         """A certificate that an answer has named."""
+        service, _ = await _let(door, problem=ResourceError)
         return await _read(_later(lambda: service.read(f"certificate/{identity}")))
 
     @server.resource("constat://rules", mime_type="application/json")
     async def rules() -> str:
         """All predicates and rules."""
+        service, _ = await _let(door, problem=ResourceError)
         return json.dumps(await _read(service.rules(most=1_000)))
 
     @server.resource("constat://rules/{file}", mime_type="text/plain")
     async def rule_file(file: str) -> str:
         """A rule file."""
+        service, _ = await _let(door, problem=ResourceError)
         return await _read(service.rule_text(file))
 
     @server.resource("constat://table/{name}", mime_type="application/json")
     async def table(name: str) -> str:
         """A table of the sources: columns, types, keys, relationships."""
+        service, _ = await _let(door, problem=ResourceError)
         return json.dumps(await _read(service.schema(name)))
 
 
@@ -260,6 +348,16 @@ def _client(ctx: Context) -> str:
     params = getattr(ctx.request_context.session, "client_params", None)
     name = getattr(getattr(params, "client_info", None), "name", "") or "unknown client"
     return f"mcp {name}"[:100]
+
+
+async def _let(
+    door: _Door, role: str = "viewer", *, problem: type[Exception] = ToolError
+) -> tuple[Service, str]:
+    """Let a request in; a refusal is one of the tool, or of the resource."""
+    try:
+        return await door.let(role)
+    except (Refused, ToolError) as refused:
+        raise problem(str(refused)) from None
 
 
 async def _later(work: Callable[[], Found]) -> Found:

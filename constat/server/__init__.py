@@ -6,7 +6,9 @@ are made of one table of operations, so that neither can do what the other refus
 
 from __future__ import annotations
 
-from constat.server.access import (
+from constat.server.application import Application, run
+from constat.server.operations import Operation, openapi, operations
+from constat.service.access import (
     ROLES,
     Access,
     Bounds,
@@ -15,8 +17,6 @@ from constat.server.access import (
     new_token,
     read_tokens,
 )
-from constat.server.application import Application, run
-from constat.server.operations import Operation, openapi, operations
 
 __all__ = [
     "ROLES",

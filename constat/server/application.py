@@ -28,9 +28,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from constat.server.access import Access, Bounds, Caller, Turns
 from constat.server.operations import MOST_BODY, PERSON, TOKEN, Operation, openapi, operations
 from constat.service import UNSEEN, Refused, Service, what_happens
+from constat.service.access import Access, Bounds, Caller, Turns
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

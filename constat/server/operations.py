@@ -16,8 +16,8 @@ from constat import __version__
 from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.proof.formats import FORMATS
-from constat.server.access import Caller
 from constat.service import Service
+from constat.service.access import Caller
 from constat.session.answers import Settled
 
 if TYPE_CHECKING:

@@ -420,20 +420,21 @@ class Service:
     # Facts and rules.
 
     async def told(
-        self, text: str, facts: Sequence[str], *, keep: bool, goal: str = ""
+        self, text: str, facts: Sequence[str], *, keep: bool, goal: str = "", by: str = ""
     ) -> JsonObject:
         """Look for facts in the words that say them; with `keep` they are the person's from now on.
 
         Each fact has to stand in the words. The words are those of `by`.
         """
         self._needs_all()
+        who = by or self.by
 
         def work(session: Session) -> JsonObject:
-            found = session.provide_facts(text, author=self.by, goal=goal, atoms=facts)
+            found = session.provide_facts(text, author=who, goal=goal, atoms=facts)
             if keep:
                 found.keep()
             told = _told(found)
-            return {**told, "kept": keep, **({"by": self.by} if keep else {})}
+            return {**told, "kept": keep, **({"by": who} if keep else {})}
 
         return await self.run(work)
 
@@ -672,6 +673,7 @@ class Service:
 
     async def why_in_sight(self, session: str, place: str, *, about: str = "") -> JsonObject:
         """Prove why what is said at a place is in sight, or why it is not."""
+        self._needs_all()
         self._needs_all()
 
         def work(one: Session) -> JsonObject:

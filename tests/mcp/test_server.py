@@ -14,10 +14,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
 
 from constat import Session
 from constat.service import Refused, Service
+from constat.service.access import new_token
 from constat.service.service import References
 from tests.servers.keeper import free_port
 
@@ -311,3 +313,73 @@ def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path, host: str
     finally:
         served.terminate()
         served.communicate()
+
+
+@asynccontextmanager
+async def shown(url: str, token: str) -> AsyncIterator[Any]:
+    """Give a client that shows a token with each request."""
+    from mcp.client.streamable_http import streamable_http_client
+
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        transport = streamable_http_client(url, http_client=http)
+        async with mcp.Client(transport) as client:
+            yield client
+
+
+def test_over_http_a_token_says_who_asks_and_what_they_see(tmp_path: Path) -> None:
+    from tests.server.test_attacks import guarded
+
+    folder = guarded(tmp_path / "project", 0)
+    tokens, port = tmp_path / "tokens.txt", str(free_port())
+    admin = new_token(tokens, "alice", "admin")
+    viewer = new_token(tokens, "bot", "viewer", "model")
+    command = [sys.executable, "-m", "constat", "mcp", "--http", "--port", port]
+    command += ["--host", "0.0.0.0", "--tokens", str(tokens), "--project", str(folder)]  # noqa: S104  with tokens
+    served = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+    url = f"http://127.0.0.1:{port}/mcp"
+
+    async def main() -> None:
+        async with shown(url, admin) as client:
+            answer = await called(client, "prove", goal="known(C3)")
+            assert answer["verdict"] == "PROVED"
+            with Session(folder) as session:
+                names = [one.entry.body for one in session.decisions.records()]
+            assert any(body and body.get("who") == "alice" for body in names)
+        async with shown(url, viewer) as client:
+            seen = await called(client, "prove", goal="known(C3)")
+            assert seen["verdict"] == "UNRESOLVED"
+            assert (await called(client, "prove", goal="north(C1)"))["verdict"] == "PROVED"
+            # Neither another's certificate, nor what takes a role above, nor a word of a person.
+            for tool, given, said in (
+                ("read_on", {"reference": answer["certificate"]}, "no such reference"),
+                ("search_catalog", {"words": "Harald"}, "C0594"),
+                ("remember", {"conversation": "c", "text": "t"}, "the role analyst is needed"),
+                ("provide_facts", SAID, "the role analyst is needed"),
+            ):
+                assert said in await refused(client, tool, **given), tool
+            with pytest.raises(mcp.MCPError):
+                await client.read_resource("constat://table/customers")
+        async with httpx2.AsyncClient() as http:
+            for header in ({}, {"Authorization": "Bearer no"}):
+                assert (await http.post(url, json={}, headers=header)).status_code == 401
+
+    try:
+        assert served.stderr is not None
+        assert "serving" in served.stderr.readline()
+        asyncio.run(until_it_listens(int(port)))
+        asyncio.run(main())
+    finally:
+        served.terminate()
+        served.communicate()
+
+
+async def until_it_listens(port: int) -> None:
+    for _ in range(200):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.1)
+        else:
+            writer.close()
+            return
