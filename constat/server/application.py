@@ -9,17 +9,19 @@ finds it. A request that is given up ends the work.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import secrets
 import sys
 import time
 import traceback
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -28,9 +30,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from constat.server.operations import MOST_BODY, PERSON, TOKEN, Operation, openapi, operations
+from constat.server.operations import (
+    ARROW,
+    MOST_BODY,
+    PERSON,
+    ROWS,
+    TOKEN,
+    Operation,
+    openapi,
+    operations,
+)
 from constat.service import UNSEEN, Refused, Service, what_happens
 from constat.service.access import Access, Bounds, Caller, Turns
+from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -41,6 +53,10 @@ if TYPE_CHECKING:
     from constat.diagnostics.json_form import JsonObject
     from constat.evaluation import Event
 
+Found = TypeVar("Found")
+_Key = tuple[str, str, str]
+_LONGEST_KEY: Final = 200
+_MOST_KEYS: Final = 10_000
 _EVENTS: Final = 1_000
 _ASKED: Final = "constat.asked"
 _STATUS_OF: Final = MappingProxyType({"C0401": 404, UNSEEN: 403})
@@ -87,6 +103,44 @@ class _Refusal(Exception):  # noqa: N818  it is an answer
         self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
 
 
+class Metrics:
+    """Counts requests; `client` is the package that keeps the figures."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401  a module
+        self._client = client
+        self._registry = client.CollectorRegistry()
+        self._requests = client.Counter(
+            "constat_requests", "Requests.", ["operation", "status"], registry=self._registry
+        )
+        self._seconds = client.Histogram(
+            "constat_request_seconds", "Seconds.", ["operation"], registry=self._registry
+        )
+        self._pending = client.Gauge(
+            "constat_pending_requests", "Worked on or waiting.", registry=self._registry
+        )
+        self.kind: str = client.CONTENT_TYPE_LATEST
+
+    def count(self, operation: str, status: int, seconds: float) -> None:
+        """Count a request that was answered."""
+        self._requests.labels(operation, str(status)).inc()
+        self._seconds.labels(operation).observe(seconds)
+
+    def text(self, pending: int) -> bytes:
+        """Give all figures."""
+        self._pending.set(pending)
+        found: bytes = self._client.generate_latest(self._registry)
+        return found
+
+
+def metrics() -> Metrics | None:
+    """Give what counts, where the extra `metrics` is installed."""
+    try:
+        import prometheus_client  # noqa: PLC0415  heavy library, loaded on first use
+    except ImportError:
+        return None
+    return Metrics(prometheus_client)
+
+
 class Application:
     """One project for many callers. `tell` writes a line of the log for each request."""
 
@@ -104,6 +158,9 @@ class Application:
         self._pending = 0
         self._turns = Turns(self._bounds)
         self._validators: dict[str, Validator] = {}
+        self._keys: dict[_Key, asyncio.Lock] = {}
+        self._answered: OrderedDict[_Key, tuple[str, JsonObject]] = OrderedDict()
+        self._metrics = metrics()
 
     def asgi(self) -> Starlette:
         """Give what a server runs; the service is closed when it ends."""
@@ -126,6 +183,9 @@ class Application:
         for one in operations():
             work = self._answering(one.name, one.role, self._operating(one))
             routes.append(Route(one.path, work, methods=["POST"]))
+        rows = self._answering(ROWS.name, ROWS.role, self._rows)
+        routes.append(Route(ROWS.path, rows, methods=["POST"]))
+        routes.append(Route("/metrics", self._answering("metrics", "viewer", self._figures)))
         graph = self._answering("graphql", "", self._graphql)
         routes.append(Route("/graphql", graph, methods=["POST"]))
         return Starlette(
@@ -175,10 +235,15 @@ class Application:
     def _told(
         self, who: str, name: str, response: Response, started: float, asked: Sequence[str] = ()
     ) -> None:
-        seconds = round(time.monotonic() - started, 3)
-        told = {"who": who, "operation": name, "status": response.status_code}
+        seconds = time.monotonic() - started
+        identity = secrets.token_hex(8)
+        response.headers["Request-Id"] = identity
+        if self._metrics is not None:
+            self._metrics.count(name, response.status_code, seconds)
+        told = {"at": now(), "id": identity, "who": who, "operation": name}
         fields = {"asked": list(asked)} if asked else {}
-        self._tell(json.dumps({**told, **fields, "seconds": seconds}))
+        status = {"status": response.status_code, "seconds": round(seconds, 3)}
+        self._tell(json.dumps({**told, **fields, **status}))
 
     async def _certificate(self, request: Request, caller: Caller) -> Response:
         """Give the bytes as they are: what a checker accepts is these and no others."""
@@ -190,9 +255,76 @@ class Application:
         async def work(request: Request, caller: Caller) -> Response:
             async with self._place():
                 given = await _read_body(request)
-                return _json(await self._bounded(request, self._perform(one, caller, given)))
+                if not one.changes:
+                    return _json(await self._bounded(request, self._perform(one, caller, given)))
+                return _json(await self._once(request, one, caller, given))
 
         return work
+
+    async def _once(
+        self, request: Request, one: Operation, caller: Caller, given: dict[str, Any]
+    ) -> JsonObject:
+        """Do an operation; a request with a key that was answered gets the same answer again."""
+        key = request.headers.get("idempotency-key", "")
+        if not key:
+            return await self._bounded(request, self._perform(one, caller, given))
+        if len(key) > _LONGEST_KEY:
+            raise _Refusal(400, "the Idempotency-Key is too long")
+        # Who may not any more gets no answer of before, either.
+        self._check(one, caller, given)
+        digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
+        place = (caller.name, one.name, key)
+        lock = self._keys.setdefault(place, asyncio.Lock())
+        while len(self._keys) > _MOST_KEYS:
+            del self._keys[next(iter(self._keys))]
+        async with lock:
+            if place in self._answered:
+                before, answer = self._answered[place]
+                if before != digest:
+                    raise _Refusal(409, "this Idempotency-Key was given for another request")
+                return answer
+            answer = await self._bounded(request, self._perform(one, caller, given))
+            self._answered[place] = (digest, answer)
+            while len(self._answered) > _MOST_KEYS:
+                self._answered.popitem(last=False)
+            return answer
+
+    async def _rows(self, request: Request, caller: Caller) -> Response:
+        """Write all answers of a query: as JSON lines, or as a stream of Arrow."""
+        given = await _read_body(request)
+        self._check(ROWS, caller, given)
+        service = await self._seen(caller)
+        async with self._place():
+            asked = service.answers(given["query"], check=given.get("check"))
+            answers = await self._bounded(request, asked)
+        arrow = ARROW in request.headers.get("accept", "")
+        pieces = service.arrow_of(answers) if arrow else service.row_lines(answers)
+        # What cannot be written is said before the first byte.
+        first = await anext(pieces, b"")
+        headers = {
+            "Constat-Total": str(len(answers)),
+            "Constat-Settled": answers.settled.value,
+            "Constat-Exit-Code": str(answers.exit_code),
+        }
+        return StreamingResponse(
+            self._following(first, pieces),
+            media_type=ARROW if arrow else "application/x-ndjson",
+            headers={**dict(_HEADERS), **headers},
+        )
+
+    async def _following(self, first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Give pieces as long as a request may take."""
+        async with self._place(), asyncio.timeout(self._bounds.seconds):
+            yield first
+            async for piece in pieces:
+                yield piece
+
+    async def _figures(self, _: Request, __: Caller) -> Response:
+        """Give figures for Prometheus."""
+        if self._metrics is None:
+            raise _Refusal(404, "the package prometheus-client is not installed: constat[metrics]")
+        headers = {**dict(_HEADERS), "Content-Type": self._metrics.kind}
+        return Response(self._metrics.text(self._pending), headers=headers)
 
     async def _perform(self, one: Operation, caller: Caller, given: dict[str, Any]) -> JsonObject:
         """Do an operation for a caller who may; raises `_Refusal` and `Refused`."""
@@ -364,7 +496,7 @@ class Application:
         if not self._turns.take(caller.name):
             raise _Refusal(429, "too many requests", Retry_After="1")
 
-    async def _bounded(self, request: Request, work: Awaitable[JsonObject]) -> JsonObject:
+    async def _bounded(self, request: Request, work: Awaitable[Found]) -> Found:
         """Do the work as long as somebody waits for it, and no longer than the bound."""
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_gone(request, task))

@@ -120,6 +120,12 @@ def _about_goals() -> tuple[Operation, ...]:
             *(rows, ("query",), "Rows"),
         ),
         Operation(
+            *("more", "/v1/query/more", "viewer", "Give the rows after those of a page."),
+            lambda service, _, given: service.more(given.pop("cursor"), **given),
+            {"cursor": _text(1, 200), "most": _page()["most"]},
+            *(("cursor",), "Rows"),
+        ),
+        Operation(
             *("why_not", "/v1/why-not", "viewer", "Say why a goal does not hold."),
             lambda service, _, given: service.why_not(given["goal"]),
             *(goal, ("goal",), "WhyNot"),
@@ -297,6 +303,16 @@ def _reviews() -> tuple[Operation, ...]:
     )
 
 
+ARROW: Final = "application/vnd.apache.arrow.stream"
+ROWS: Final = Operation(
+    *("rows", "/v1/query/rows", "viewer", "Find all answers, written whole as `Accept` says."),
+    lambda service, _, given: service.query(given.pop("query"), **given),
+    {"query": _text(1), "check": {"enum": ["background", "always", "off"]}},
+    ("query",),
+)
+"""All rows at once, which is no field of GraphQL: JSON lines, or a stream of Arrow."""
+
+
 async def _later(work: Callable[[], JsonObject]) -> JsonObject:
     return work()
 
@@ -336,7 +352,8 @@ _ANSWERS: Final = MappingProxyType(
         "MissingSet": "cost text, add [any], remove [text], verdict Verdict",
         "Rows": "query text, total number, start number, rows_left number, settled Settled,"
         " exit_code number, computed_not_checked flag, check any?, assumptions [text],"
-        " open_because [any], columns [Column], rows [Row]",
+        " open_because [any], columns [Column], rows [Row],"
+        " cursor text?",
         "Column": "name text, type text",
         "Row": "values any, verdict text, goals [text]",
         "Checked": "accepted flag, verdict text?, goal text?, reason text?, identity text?,"
@@ -434,12 +451,24 @@ _STATUSES: Final = (
     ("401", "No token, or one that nobody has."),
     ("403", "The caller's role is not enough."),
     ("404", "There is no such thing."),
+    ("409", "The key of the request was given for another one."),
     ("413", "The body is too long."),
     ("415", "The body is no JSON."),
     ("429", "Too many requests of one caller."),
     ("500", "Something that nobody foresaw; the operator finds it under the number."),
     ("503", "Too many requests at once."),
     ("504", "The work took too long and was stopped."),
+)
+
+
+_KEY: Final = MappingProxyType(
+    {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+        "description": "The same request with the same key is done once.",
+    }
 )
 
 
@@ -456,6 +485,10 @@ def openapi() -> Schema:
             "responses": _responses("Answer"),
         }
     }
+    paths[ROWS.path] = {"post": _described(ROWS)}
+    streamed = {"schema": {"type": "string", "format": "binary"}}
+    written = {"application/x-ndjson": {"schema": {"type": "string"}}, ARROW: streamed}
+    paths[ROWS.path]["post"]["responses"]["200"]["content"] = written
     security = {"bearer": {"type": "http", "scheme": "bearer"}}
     return {
         "openapi": "3.1.0",
@@ -472,6 +505,7 @@ def _described(one: Operation) -> Schema:
         "summary": one.summary,
         "x-role": one.role,
         "x-asks": one.asks,
+        "parameters": [dict(_KEY)] if one.changes else [],
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": one.body}},

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import importlib
 import json
 import secrets
 from collections import OrderedDict
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeVar
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.diagnostics.json_form import to_json
@@ -23,7 +26,7 @@ from constat.session import AsyncSession, LogAs
 from constat.tiers.rights import is_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
     from types import TracebackType
 
     from constat.diagnostics.json_form import JsonObject
@@ -48,6 +51,9 @@ _TEXT: Final = 400
 _LISTED: Final = 20
 _REFERENCES: Final = 200
 _LARGEST: Final = 32 << 20
+_PAGED: Final = 16
+_MOST_PAGED: Final = 2_000_000
+_PIECE: Final = 1 << 16
 _CERTIFICATE: Final = "certificate"
 _TEXT_OF: Final = "text"
 UNSEEN: Final = "C0594"
@@ -102,6 +108,30 @@ class References:
         return self._kept[reference]
 
 
+class Pages:
+    """Answers of which more rows may be asked for, by names; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, Answers] = OrderedDict()
+
+    def keep(self, answers: Answers) -> str:
+        """Keep answers; gives their name, which nobody guesses."""
+        name = secrets.token_urlsafe(16)
+        self._kept[name] = answers
+        while len(self._kept) > _PAGED or sum(map(len, self._kept.values())) > _MOST_PAGED:
+            self._kept.popitem(last=False)
+            if not self._kept:
+                break
+        return name
+
+    def find(self, name: str) -> Answers:
+        """Give answers by their name; raises `Refused`."""
+        if name not in self._kept:
+            hint = "ask the query again"
+            raise Refused([Diagnostic("C0401", "there is no such cursor any more", help=hint)])
+        return self._kept[name]
+
+
 class Service:
     """Answers for one project. `by` is the person on whose behalf programs ask.
 
@@ -117,6 +147,7 @@ class Service:
         self._sight = sight
         self._session = AsyncSession(project, sight=sight)
         self._references = References()
+        self._pages = Pages()
         self._rights: RightsSetting | None = None
         self._views: dict[Sight, Service] = {}
 
@@ -286,16 +317,46 @@ class Service:
 
         def work(session: Session) -> JsonObject:
             answers = session.query(query, check=check, observe=observe).checked()
-            first = max(0, start)
-            rows = answers.rows[first : first + max(1, min(most, MOST_ROWS))]
-            return {
-                **_answers(answers),
-                "start": first,
-                "rows": [_row(answers.columns, row) for row in rows],
-                "rows_left": max(0, len(answers) - first - len(rows)),
-            }
+            return self._page(answers, self._pages.keep(answers), start, most)
 
         return await self.run(work)
+
+    async def more(self, cursor: str, *, most: int = ROWS) -> JsonObject:
+        """Give the rows after those of a page, of the very same answers."""
+        name, _, start = cursor.rpartition(".")
+        answers = self._pages.find(name)
+        first = int(start) if start.isascii() and start.isdigit() else 0
+        return await self.run(lambda _: self._page(answers, name, first, most))
+
+    @staticmethod
+    def _page(answers: Answers, name: str, start: int, most: int) -> JsonObject:
+        first = max(0, start)
+        rows = answers.rows[first : first + max(1, min(most, MOST_ROWS))]
+        left = max(0, len(answers) - first - len(rows))
+        return {
+            **_answers(answers),
+            "start": first,
+            "rows": [_row(answers.columns, row) for row in rows],
+            "rows_left": left,
+            "cursor": f"{name}.{first + len(rows)}" if left else None,
+        }
+
+    async def answers(self, query: str, *, check: str | None = None) -> Answers:
+        """Find all answers, to be written whole; see `row_lines` and `arrow_of`."""
+        return await self.run(lambda session: session.query(query, check=check).checked())
+
+    async def row_lines(self, answers: Answers) -> AsyncIterator[bytes]:
+        """Write answers as JSON lines, some rows at a time; others ask in between."""
+        for first in range(0, len(answers), MOST_ROWS):
+            yield await self.run(partial(_lines, answers, first))
+
+    async def arrow_of(self, answers: Answers) -> AsyncIterator[bytes]:
+        """Write answers as a stream of Arrow; raises `Refused` where its extra is lacking."""
+        with TemporaryFile() as file:
+            await self.run(lambda _: _write_arrow(answers, file))
+            file.seek(0)
+            while piece := file.read(_PIECE):
+                yield piece
 
     async def why_not(self, goal: str, *, observe: Observer | None = None) -> JsonObject:
         """Say why a goal does not hold, and how far it is from that."""
@@ -674,7 +735,6 @@ class Service:
     async def why_in_sight(self, session: str, place: str, *, about: str = "") -> JsonObject:
         """Prove why what is said at a place is in sight, or why it is not."""
         self._needs_all()
-        self._needs_all()
 
         def work(one: Session) -> JsonObject:
             from constat.session import remembering  # noqa: PLC0415  loaded when it is used
@@ -836,6 +896,23 @@ def _row(columns: Sequence[AnswerColumn], row: AnswerRow) -> JsonObject:
         for one, cell in values
     }
     return {"values": shown, "verdict": row.verdict.value, "goals": list(row.goals)}
+
+
+def _lines(answers: Answers, first: int, _: Session) -> bytes:
+    rows = answers.rows[first : first + MOST_ROWS]
+    lines = (json.dumps(_row(answers.columns, row), ensure_ascii=True) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _write_arrow(answers: Answers, file: BinaryIO) -> None:
+    try:
+        ipc = importlib.import_module("nanoarrow.ipc")
+    except ImportError:
+        message = "Arrow streams are written by a library that is not installed"
+        hint = "pip install 'constat[arrow]' where the server runs, or ask for application/x-ndjson"
+        raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
+    with ipc.StreamWriter.from_writable(file) as writer:
+        writer.write_stream(answers.to_arrow())
 
 
 def _stated(session: Session, fact: StoredFact) -> JsonObject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import io
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import jsonschema
+import nanoarrow
+import nanoarrow.ipc
 import pytest
 
 from constat import ConstatError, Session
@@ -640,3 +643,97 @@ def test_a_certificate_is_written_in_other_formats(still_shop: Path) -> None:
         assert refused.json()["error"][0]["code"] == "C0403"
 
     served(still_shop, work)
+
+
+# Pages, rows, repetitions, figures.
+
+
+def test_pages_go_on_in_the_very_same_answers(shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        query = {"query": "contract_value(?c, ?v)", "most": 2}
+        for number in range(5):
+            fact = f"contract_value(C{number}, {number})"
+            await answered(client, "/v1/facts/add", "analyst", fact=fact)
+        page = await answered(client, "/v1/query", **query)
+        await answered(client, "/v1/facts/add", "analyst", fact="contract_value(C0a, 7)")
+        seen = page["rows"]
+        while page["cursor"]:
+            page = await answered(client, "/v1/query/more", cursor=page["cursor"], most=2)
+            seen += page["rows"]
+        assert [one["values"]["c"] for one in seen] == [f"C{number}" for number in range(5)]
+        for cursor in ("no.2", "no", ""):
+            body = {"cursor": cursor}
+            gone = await client.post("/v1/query/more", json=body, headers=of("viewer"))
+            assert gone.status_code == (404 if cursor else 400)
+
+    served(shop, work)
+
+
+def test_all_rows_are_written_as_lines_and_as_arrow(
+    still_shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("constat.service.service.MOST_ROWS", 10)
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        body = {"query": "is_vip(?c)"}
+        lines = await client.post("/v1/query/rows", json=body, headers=of("viewer"))
+        rows = [json.loads(one) for one in lines.text.splitlines()]
+        assert len(rows) == int(lines.headers["constat-total"]) == 42
+        assert lines.headers["constat-settled"] == "SETTLED"
+        assert rows[0] == {
+            "values": {"c": "C001"},
+            "verdict": "PROVED",
+            "goals": ["is_vip(C001)"],
+        }
+        arrow = "application/vnd.apache.arrow.stream"
+        headers = {**of("viewer"), "Accept": arrow}
+        found = await client.post("/v1/query/rows", json=body, headers=headers)
+        assert found.headers["content-type"] == arrow
+        with nanoarrow.ipc.InputStream.from_readable(io.BytesIO(found.content)) as stream:
+            table = nanoarrow.Array(stream).to_pylist()
+        assert [one["c"] for one in table] == [one["values"]["c"] for one in rows]
+        none = await client.post(
+            "/v1/query/rows", json={"query": "is_vip(no)"}, headers=of("viewer")
+        )
+        assert (none.status_code, none.content) == (200, b"")
+        wrong = await client.post("/v1/query/rows", json={"query": "is_vipp(?c)"}, headers=headers)
+        assert wrong.status_code == 400
+
+    served(still_shop, work)
+
+
+def test_a_request_with_a_key_is_done_once(shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        async def stated(fact: str, key: str, role: str = "analyst") -> httpx2.Response:
+            headers = {**of(role), "Idempotency-Key": key}
+            return await client.post("/v1/facts/add", json={"fact": fact}, headers=headers)
+
+        first, second = await asyncio.gather(
+            *(stated("contract_value(C009, 1)", "k1") for _ in range(2))
+        )
+        assert first.json() == second.json()
+        assert (await stated("contract_value(C009, 2)", "k1")).status_code == 409
+        # Another caller's key is another key, and whoever may not gets nothing by one.
+        other = await stated("contract_value(C009, 1)", "k1", "admin")
+        assert other.json()["by"] == "admin"
+        assert (await stated("contract_value(C009, 1)", "k1", "viewer")).status_code == 403
+        # What was refused may be tried again.
+        for _ in range(2):
+            assert (await stated("contract_valu(C009, 1)", "k2")).status_code == 400
+        assert (await stated("contract_value(C010, 1)", "k2")).status_code == 200
+        assert (await stated("contract_value(C009, 1)", "k" * 201)).status_code == 400
+
+    served(shop, work)
+
+
+def test_figures_name_operations_and_no_caller(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        await answered(client, "/v1/prove", goal="is_vip(C001)")
+        found = await client.get("/metrics", headers=of("viewer"))
+        assert 'constat_requests_total{operation="prove",status="200"} 1.0' in found.text
+        assert "C001" not in found.text
+        assert found.headers["request-id"]
+        assert (await client.get("/metrics")).status_code == 401
+
+    lines = served(still_shop, work)
+    assert lines[0].keys() == {"at", "id", "who", "operation", "status", "seconds"}
