@@ -128,10 +128,12 @@ def listening() -> Iterator[Interruption]:
 
 def check_interrupted() -> None:
     """Raise a signal that came and was swallowed; not in a thread, nor while it is being raised."""
-    found = _listening()
-    if found is None or not found.number:
+    if threading.current_thread() is not threading.main_thread():
+        # This is asked very often, and a server works beside its main thread: there, looking up
+        # who handles signals would cost a sixth of a proof.
         return
-    if threading.current_thread() is threading.main_thread() and not _under_way():
+    found = _listening()
+    if found is not None and found.number and not _under_way():
         found.raise_again()
 
 

@@ -123,7 +123,15 @@ def server_of(service: Service, access: Access | None = None, url: str = "") -> 
         auth=None if access is None else _auth(url),
     )
     door = _Door(service, access is not None)
-    for tools in (_questions, _queries, _certificates, _facts_and_rules, _memory, _resources):
+    for tools in (
+        _questions,
+        _queries,
+        _certificates,
+        _facts,
+        _rules_and_tables,
+        _memory,
+        _resources,
+    ):
         tools(server, door)
     return server
 
@@ -227,7 +235,7 @@ def _certificates(server: MCPServer, door: _Door) -> None:
         return await _told(_later(lambda: service.read_on(reference, start)))
 
 
-def _facts_and_rules(server: MCPServer, door: _Door) -> None:
+def _facts(server: MCPServer, door: _Door) -> None:
     async def word_of(text: str, facts: list[str], ctx: Context) -> Yes | Elicit[Yes]:
         """Ask the person; where the client cannot ask, nobody has agreed."""
         service, by = await _let(door, "analyst")
@@ -254,6 +262,8 @@ def _facts_and_rules(server: MCPServer, door: _Door) -> None:
     provide_facts.__annotations__["word"] = asked
     server.tool(annotations=_WRITING)(provide_facts)
 
+
+def _rules_and_tables(server: MCPServer, door: _Door) -> None:
     @server.tool(annotations=_WRITING)
     async def draft_rules(goal: str, rules: str, purpose: str, ctx: Context) -> Answer:
         """Hand in rules for a goal that the project's rules cannot express.

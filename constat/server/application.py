@@ -265,11 +265,11 @@ class Application:
         self, request: Request, one: Operation, caller: Caller, given: dict[str, Any]
     ) -> JsonObject:
         """Do an operation; a request with a key that was answered gets the same answer again."""
-        key = request.headers.get("idempotency-key", "")
-        if not key:
+        key = request.headers.get("idempotency-key")
+        if key is None:
             return await self._bounded(request, self._perform(one, caller, given))
-        if len(key) > _LONGEST_KEY:
-            raise _Refusal(400, "the Idempotency-Key is too long")
+        if not 1 <= len(key) <= _LONGEST_KEY:
+            raise _Refusal(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters")
         # Who may not any more gets no answer of before, either.
         self._check(one, caller, given)
         digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()

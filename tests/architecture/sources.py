@@ -33,7 +33,7 @@ HEAVY: Final = frozenset(
             "matplotlib",
         ),
         "networkx",
-        *("openai", "pandas", "polars", "pyDatalog", "pyoxigraph", "pypdf"),
+        *("openai", "pandas", "polars", "prometheus_client", "pyDatalog", "pyoxigraph", "pypdf"),
         *("rich", "sqlalchemy", "sqlglot"),
     }
 )
