@@ -354,7 +354,7 @@ def test_over_http_a_token_says_who_asks_and_what_they_see(tmp_path: Path) -> No
             for tool, given, said in (
                 ("read_on", {"reference": answer["certificate"]}, "no such reference"),
                 ("search_catalog", {"words": "Harald"}, "C0594"),
-                ("remember", {"conversation": "c", "text": "t"}, "the role analyst is needed"),
+                ("memory_save", {"conversation": "c", "text": "t"}, "the role analyst is needed"),
                 ("provide_facts", SAID, "the role analyst is needed"),
             ):
                 assert said in await refused(client, tool, **given), tool
