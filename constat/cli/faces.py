@@ -45,9 +45,9 @@ def mcp_command(
 
     Tools: prove, ask, query, why_not, what_if, missing, verify, read_on, provide_facts,
     draft_rules, list_rules, search_catalog, get_schema, recall, and memory_save, _search, _open,
-    _why. Resources: certificates, rules, tables. What tools answer goes to the agent, and so to its model's provider. The agent
-    approves nothing: its rules lie in the quarantine (`constat rules review`), and facts are kept
-    only once the person behind it has said yes.
+    _why. Resources: certificates, rules, tables. What tools answer goes to the agent, and so to its
+    model's provider. The agent approves nothing: its rules lie in the quarantine (`constat rules
+    review`), and facts are kept only once the person behind it has said yes.
 
     Over stdio the client starts this command and ends it; with --http only this machine connects,
     unless --tokens says who may: then each request has a bearer token, and who shows it asks, with
