@@ -461,6 +461,9 @@ class Application:
                 response = _json(problem.answer, _STATUS_OF.get(min(codes), 400))
             except ClientDisconnect:
                 response = Response(status_code=499)
+            except asyncio.CancelledError:
+                # The server ends, and has waited as long as it does.
+                response = _refused(_Refusal(503, "the server ends", Retry_After="5"))
             except Exception as problem:  # noqa: BLE001  what nobody foresaw is told to the operator alone
                 response = _refused(self._unforeseen(problem))
             self._told(who, name, response, started, request.scope.get(_ASKED, ()))

@@ -403,6 +403,32 @@ def test_who_interrupts_twice_is_told_no_traceback(still_shop: Path) -> None:
     assert (process.returncode, "Traceback" in told, "interrupted" in told) == (130, False, True)
 
 
+def test_who_still_waits_when_a_server_ends_is_told_so(slow: Path) -> None:
+    port = free_port()
+    command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]
+    process = subprocess.Popen(
+        [*command, "--project", str(slow)], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    process.stderr.readline()
+
+    async def main() -> httpx2.Response:
+        url = f"http://127.0.0.1:{port}"
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
+            assert (await client.get("/healthz")).is_success
+            asked = asyncio.create_task(client.post("/v1/prove", json={"goal": "n(99999999)"}))
+            await asyncio.sleep(0.5)
+            process.send_signal(signal.SIGTERM)
+            return await asked
+
+    found = asyncio.run(main())
+    _, told = process.communicate(timeout=60)
+    assert (found.status_code, "the server ends" in found.text) == (503, True)
+    assert "Traceback" not in told
+    # Whose request it was stands in the log.
+    assert '"operation": "prove", "status": 503' in told
+
+
 @pytest.mark.parametrize("command", [["serve"], ["mcp", "--http"]])
 def test_a_port_that_is_taken_is_bad_usage(command: list[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
