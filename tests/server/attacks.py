@@ -157,6 +157,9 @@ def supposes(name: str, goal: str, **body: Any) -> Attack:  # noqa: ANN401
 
 PROVED_BY_ADMIN: Final = Call("/v1/prove", {"goal": "ssn_of(C1, ?s)"}, ADMIN)
 
+STATED: Final = {"fact": 'customer(C9, "HUSH-HUSH", south, "1")'}
+KEY: Final = (("Idempotency-Key", "one"),)
+
 WITH_THE_CODE: Final = (
     # References and certificates of others.
     Attack(
@@ -220,6 +223,29 @@ WITH_THE_CODE: Final = (
             Call("/v1/verify", {"certificate": "@certificate", "sources": True}),
         ),
         refused=True,
+    ),
+    Attack(
+        "the cursor of an admin",
+        (Call("/v1/query/more", {"cursor": "@cursor"}),),
+        refused=True,
+        before=(Call("/v1/query", {"query": "customer(?a, ?b, ?c, ?d)", "most": 1}, ADMIN),),
+    ),
+    one("all rows as lines", "/v1/query/rows", query="customer(?a, ?b, ?c, ?d)"),
+    Attack(
+        "all rows as Arrow",
+        (
+            Call(
+                "/v1/query/rows",
+                {"query": "placed(?o, ?c, ?a)"},
+                headers=(("Accept", "application/vnd.apache.arrow.stream"),),
+            ),
+        ),
+    ),
+    Attack(
+        "the key of an admin's request",
+        (Call("/v1/facts/add", STATED, "clerk", headers=KEY),),
+        refused=True,
+        before=(Call("/v1/facts/add", STATED, ADMIN, headers=KEY),),
     ),
     # Hidden columns as keys, filters, orders.
     asks("a filter on a hidden column", 'customer(?c, ?n, "north", ?s), ?s < "2"'),

@@ -145,11 +145,14 @@ async def sent(client: httpx2.AsyncClient, call: Call, known: dict[str, str]) ->
     how: dict[str, Any] = {} if call.method == "GET" else {"json": json.loads(text)}
     response = await client.request(call.method, path, headers=headers, **how)
     try:
-        certificate = response.json().get("certificate", "")
+        found = response.json()
     except ValueError:
-        certificate = ""
-    if certificate:
+        # Events, lines and Arrow name nothing to go on with.
+        found = {}
+    if certificate := found.get("certificate"):
         known |= {"certificate": certificate, "identity": certificate.partition("/")[2]}
+    if cursor := found.get("cursor"):
+        known["cursor"] = cursor
     return response
 
 
