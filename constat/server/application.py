@@ -27,7 +27,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from constat.server.operations import (
@@ -578,8 +578,9 @@ async def _body(request: Request) -> dict[str, Any]:
 
 
 def _json(answer: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    content = json.loads(json.dumps(answer, default=str))
-    return JSONResponse(content, status, headers={**dict(_HEADERS), **(headers or {})})
+    content = json.dumps(answer, default=str, ensure_ascii=False, allow_nan=False).encode()
+    told = {**dict(_HEADERS), **(headers or {})}
+    return Response(content, status, headers=told, media_type="application/json")
 
 
 def _refused(problem: _Refusal) -> Response:
