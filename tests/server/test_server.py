@@ -676,7 +676,7 @@ def test_a_certificate_is_written_in_other_formats(still_shop: Path) -> None:
 
 def test_pages_go_on_in_the_very_same_answers(shop: Path) -> None:
     async def work(client: httpx2.AsyncClient) -> None:
-        query = {"query": "contract_value(?c, ?v)", "most": 2}
+        query: dict[str, Any] = {"query": "contract_value(?c, ?v)", "most": 2}
         for number in range(5):
             fact = f"contract_value(C{number}, {number})"
             await answered(client, "/v1/facts/add", "analyst", fact=fact)
