@@ -184,6 +184,8 @@ def _about_the_rest() -> tuple[Operation, ...]:
 def _in_words() -> tuple[Operation, ...]:
     asked = {"question": _text(1, 4_000), "require_approved": _flag()}
     on = {**asked, "exploration": _text(0, 100)}
+    # The day that counts as today; without it, today.
+    day = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
     return (
         Operation(
             *("ask", "/v1/ask", "analyst", "Answer a question in words; a model reads it."),
@@ -210,7 +212,7 @@ def _in_words() -> tuple[Operation, ...]:
             lambda service, caller, given: service.solve(
                 given.pop("question"), by=caller.name, **given
             ),
-            *(asked, ("question",), "Explored", True),
+            *({**asked, "today": day}, ("question",), "Explored", True),
         ),
         Operation(
             *("follow_up", "/v1/solve/follow-up", "analyst", "Go on from an earlier exploration."),

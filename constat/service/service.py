@@ -255,11 +255,12 @@ class Service:
 
         return await self.run(work)
 
-    async def solve(
+    async def solve(  # noqa: PLR0913  each kind of wish has a name
         self,
         question: str,
         *,
         exploration: str | None = None,
+        today: str = "",
         by: str = "",
         accept_goal: str = "",
         require_approved: bool = False,
@@ -267,7 +268,8 @@ class Service:
     ) -> JsonObject:
         """Answer an exploratory question by steps that a model plans.
 
-        With an `exploration`, its id or an empty text for the latest, the question goes on from it.
+        With an `exploration`, its id or an empty text for the latest, the question goes on from it;
+        `today` is the day of a new one.
         """
         self._needs_all()
         how: Any = {"by": by or self.by, "accept_goal": accept_goal}
@@ -275,7 +277,7 @@ class Service:
 
         def work(session: Session) -> JsonObject:
             if exploration is None:
-                return self._explored(session.solve(question, **how))
+                return self._explored(session.solve(question, today=today, **how))
             return self._explored(session.follow_up(question, exploration=exploration, **how))
 
         return await self.run(work)

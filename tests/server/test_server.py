@@ -764,3 +764,30 @@ def test_figures_name_operations_and_no_caller(still_shop: Path) -> None:
 
     lines = served(still_shop, work)
     assert lines[0].keys() == {"at", "id", "who", "operation", "status", "seconds"}
+
+
+def test_questions_in_words_are_answered_and_confirmed_by_people(shop: Path) -> None:
+    """The tape of the example holds replies that people wrote, so no model is asked."""
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        question = "Is customer C001 a VIP?"
+        asked = await answered(client, "/v1/ask", "analyst", question=question)
+        told = (asked["goal"], asked["verdict"], asked["confirmed"], asked["exit_code"])
+        assert told == ("is_vip(C001)", "PROVED", "unconfirmed", 3)
+        body = {"question": question, "goal": asked["goal"]}
+        confirmed = await answered(client, "/v1/ask/confirm", "analyst", **body)
+        assert (confirmed["confirmed"], confirmed["exit_code"]) == ("confirmed", 0)
+        question = "What are the top 5 customers by revenue this quarter?"
+        solved = await answered(
+            client, "/v1/solve", "analyst", question=question, today="2025-11-21"
+        )
+        assert solved["rows"][0] == ["1", "C175", "34330.4"]
+        content = await client.get(
+            f"/v1/certificates/{solved['certificate'].partition('/')[2]}", headers=of("viewer")
+        )
+        with Session(shop) as session:
+            assert session.verify(content.content).verdict == solved["verdict"]
+        history = await answered(client, "/v1/history", "analyst")
+        assert history["explorations"][0]["questions"] == [question]
+
+    served(shop, work)
