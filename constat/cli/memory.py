@@ -72,7 +72,7 @@ def compaction_text(one: Compaction) -> str:
     ]
     if one.extraction is not None:
         lines += _extraction(one.extraction)
-    if one.compacted:
+    if one.compacted and not one.block:
         lines.append(f"in sight: {_kinds(one.kept)}")
     lines.append(
         f"hold: {one.current:,}; superseded: {one.superseded:,}; "
@@ -80,6 +80,7 @@ def compaction_text(one: Compaction) -> str:
     )
     lines += [f"contradiction: {_contradiction(pair)}" for pair in one.contradictions]
     lines += ["", *(line.text for line in one.lines)] if one.lines else []
+    lines += ["", one.block] if one.block else []
     return "\n".join(lines)
 
 
@@ -123,6 +124,7 @@ def compaction_json(one: Compaction) -> dict[str, object]:
             "failures": list(one.extraction.failures),
         },
         "lines": lines_json(one.lines),
+        "block": one.block,
     }
 
 
@@ -211,8 +213,9 @@ def _contradiction(pair: Contradiction) -> str:
     type=click.Choice(PROFILES),
     default=PROFILES[0],
     show_default=True,
-    help="Whose thresholds decide where there is no budget.",
+    help="Whose thresholds, summary, keep set and markers count where there is no budget.",
 )
+@click.option("--now", is_flag=True, help="Let a seed's design work below its threshold as well.")
 @click.option(
     "--model", default="", metavar="NAME", help="The model whose window and tokens count."
 )
@@ -222,6 +225,7 @@ def _contradiction(pair: Contradiction) -> str:
     help="The format of the logs; by default it is found out.",
 )
 @click.option("--session", metavar="NAME", help="Keep the messages as this session.")
+@click.option("--branch", default="", metavar="NAME", help="Keep them in this branch of it.")
 @store_option
 @rules_option
 @click.option("--with-model", is_flag=True, help="Let the project's model look for more facts.")
@@ -234,9 +238,11 @@ def compact_command(  # noqa: PLR0913  one argument for each option
     budget: int | None,
     goal: str,
     profile: str,
+    now: bool,
     model: str,
     log_format: str | None,
     session: str | None,
+    branch: str,
     store: str | None,
     rules: str | None,
     with_model: bool,
@@ -255,13 +261,14 @@ def compact_command(  # noqa: PLR0913  one argument for each option
       constat memory compact examples/memory/refund.json --budget 700
       constat memory compact examples/memory/refund.json --budget 700 --session refund -o short.json
       constat memory compact examples/memory/refund.json --goal "order O-7" --format json
+      constat memory compact examples/memory/refund.json --profile seed003 --now
 
     Exit codes: 0 compacted (or small enough as it is), 2 no log, bad usage or configuration, or
     the message to be answered alone does not fit.
     """
     with remembered(), _client(project, wanted=with_model) as client:
         own = _own_rules(project, store, session, rules)
-        wish = remembering.Wish(budget, profile, goal, model, own)
+        wish = remembering.Wish(budget, profile, goal, model, own, now=now, branch=branch)
         folder = None if session is None else remembering.store_of(project, store)
         found = remembering.compacted(
             [(name, read_file(name, remembering.MOST_BYTES)) for name in logs],
@@ -564,12 +571,228 @@ def forget_command(  # noqa: PLR0913  one argument for each option
         write(f"  {digest}")
 
 
+by_option = click.option("--by", required=True, metavar="NAME", help="Who wants it.")
+
+
+@click.command(name="pin", cls=PlainCommand)
+@click.argument("place")
+@session_option
+@by_option
+@store_option
+@project_option
+def pin_command(
+    place: str, *, session: str, by: str, store: str | None, project: str | None
+) -> None:
+    """Keep what is said at PLACE in sight as long as it holds.
+
+    PLACE is what a line of `show` ends with, such as `m3[12:58]`, or a whole text, `m3`.
+
+    Examples:
+      constat memory pin m11 --session refund --by ann
+
+    Exit codes: 0 pinned, 2 there is no such place, bad usage or configuration.
+    """
+    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+        memory.pin(place, by)
+    write(f"pinned: {place}")
+
+
+@click.command(name="retract", cls=PlainCommand)
+@click.argument("place")
+@session_option
+@by_option
+@click.option("--reason", default="", metavar="TEXT", help="Why.")
+@store_option
+@project_option
+def retract_command(
+    place: str, *, session: str, by: str, reason: str, store: str | None, project: str | None
+) -> None:
+    """Take what is said at PLACE back, in the name of a person: it holds no longer.
+
+    The words stay where they were said; `why` proves that they count no more, and whose word that
+    is. What the system said no person takes back; that is told. To remove words use `forget`.
+
+    Examples:
+      constat memory retract "m0[34:66]" --session refund --by ann --reason "we may now"
+
+    Exit codes: 0 taken back, 2 there is no such place, bad usage or configuration.
+    """
+    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+        gone = remembering.taken_back(memory, place, by, reason)
+    write(f"taken back: {place}" if gone else f"it still holds, as `why {place}` proves: {place}")
+
+
+@click.command(name="branch", cls=PlainCommand)
+@click.argument("name")
+@session_option
+@click.option("--merge", is_flag=True, help="Take what the branch has found into the session.")
+@store_option
+@project_option
+def branch_command(
+    name: str, *, session: str, merge: bool, store: str | None, project: str | None
+) -> None:
+    """Begin branch NAME of a session, for an agent of its own; with --merge it comes back.
+
+    A branch sees the session as it is now, for ever. `compact --branch NAME` keeps the messages of
+    its agent. What it has found counts in the session once it has come back.
+
+    Examples:
+      constat memory branch marco --session refund
+      constat memory compact marco.json --session refund --branch marco
+      constat memory branch marco --session refund --merge
+
+    Exit codes: 0 begun or taken in, 2 the name is taken or none, bad usage or configuration.
+    """
+    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+        if merge:
+            memory.merge(name)
+        else:
+            memory.branch(name).close()
+    write(f"branch {name} has {'come back' if merge else 'begun'}")
+
+
+@click.command(name="events", cls=PlainCommand)
+@session_option
+@store_option
+@format_option
+@project_option
+def events_command(*, session: str, store: str | None, form: str, project: str | None) -> None:
+    """List the compactions of a session: by which profile, of which messages, and what they saved.
+
+    The last five of each profile are kept.
+
+    Examples:
+      constat memory events --session refund
+      constat memory events --session refund --format json
+
+    Exit codes: 0 listed (also where there are none), 2 bad usage or configuration.
+    """
+    with remembered():
+        found = remembering.happened(remembering.store_of(project, store), session)
+    if form == "json":
+        write_json(
+            [
+                {
+                    "profile": name,
+                    "number": one.number,
+                    "round": one.round,
+                    "first_message": one.start,
+                    "last_message": one.end,
+                    "tokens_before": one.before,
+                    "tokens_after": one.after,
+                    "messages_compacted": one.compressed,
+                    "summary": one.summary,
+                    "places": list(one.key_facts),
+                    "snapshot": one.snapshot,
+                }
+                for name, one in found
+            ]
+        )
+        return
+    for name, one in found:
+        write(
+            f"{name} {one.number}, round {one.round}: m{one.start}..m{one.end}, {one.before:,} -> "
+            f"{one.after:,} tokens ({counted(one.compressed, 'message')} summarized)"
+        )
+    if not found:
+        note("nothing was compacted by a policy; within a --budget nothing is kept of it")
+
+
+@click.command(name="know", cls=PlainCommand)
+@click.argument("fact")
+@session_option
+@click.option("--task", required=True, metavar="NAME", help="The finished task that found it.")
+@click.option("--title", required=True, metavar="TEXT", help="What the task was about.")
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="SHARE"
+)
+@click.option("--tag", "tags", multiple=True, metavar="WORD", help="A tag; may be given again.")
+@store_option
+@project_option
+def know_command(  # noqa: PLR0913  one argument for each option
+    fact: str,
+    *,
+    session: str,
+    task: str,
+    title: str,
+    confidence: float,
+    tags: tuple[str, ...],
+    store: str | None,
+    project: str | None,
+) -> None:
+    """Keep a FACT of a finished task, with how sure it is, its source and its tags.
+
+    Examples:
+      constat memory know "refunds take 3 days" --session refund --task t1 --title refunds
+
+    Exit codes: 0 kept, 2 bad usage or configuration.
+    """
+    with remembered():
+        folder = remembering.store_of(project, store)
+        told = (title, *tags)
+        found = remembering.learned(
+            folder, session, fact, task=task, confidence=confidence, tags=told
+        )
+    write(f"kept: {found.source}, {', '.join(found.tags)}")
+
+
+@click.command(name="knowledge", cls=PlainCommand)
+@click.argument("words", nargs=-1)
+@session_option
+@click.option("--tag", default="", metavar="WORD", help="Only with this tag.")
+@click.option("--source", default="", metavar="NAME", help="Only of this source: `task:NAME`.")
+@click.option(
+    "--least", type=click.FloatRange(0, 1), default=0.0, metavar="SHARE", help="At least so sure."
+)
+@store_option
+@format_option
+@project_option
+def knowledge_command(  # noqa: PLR0913  one argument for each option
+    words: tuple[str, ...],
+    *,
+    session: str,
+    tag: str,
+    source: str,
+    least: float,
+    store: str | None,
+    form: str,
+    project: str | None,
+) -> None:
+    """Ask what finished tasks have found: by WORDS, by tag, by source, by how sure it is.
+
+    Examples:
+      constat memory knowledge --session refund --tag refunds --least 0.5
+      constat memory knowledge days --session refund --format json
+
+    Exit codes: 0 asked (also where nothing is found), 2 bad usage or configuration.
+    """
+    with remembered():
+        folder = remembering.store_of(project, store)
+        found = remembering.knowledge(
+            folder, session, " ".join(words), tag=tag, source=source, least=least
+        )
+    if form == "json":
+        names = ("content", "confidence", "source", "tags")
+        write_json([{name: getattr(one, name) for name in names} for one in found])
+        return
+    for one in found:
+        write(f"{one.confidence:g} {one.content} ({one.source}; {', '.join(one.tags)})")
+    if not found:
+        note("nothing was found")
+
+
 _COMMANDS: Final = (
     ("compact", "Compact logs of conversations to facts.", compact_command),
     ("show", "Show what of a session is in sight.", show_command),
     ("why", "Prove why a fact is in sight, or is not.", why_command),
     ("open", "Print what was said at a place.", open_command),
     ("search", "Find what was said by words.", search_command),
+    ("pin", "Keep a fact in sight.", pin_command),
+    ("retract", "Take a fact back.", retract_command),
+    ("branch", "Begin a branch for an agent, or bring it back.", branch_command),
+    ("events", "List what was compacted.", events_command),
+    ("know", "Keep a fact of a finished task.", know_command),
+    ("knowledge", "Ask what finished tasks have found.", knowledge_command),
     ("stats", "Count what is kept.", stats_command),
     ("forget", "Forget texts; their digests stay.", forget_command),
 )

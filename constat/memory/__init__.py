@@ -25,9 +25,8 @@ from constat.memory.facts import (
     passages_of,
 )
 from constat.memory.following import AsyncMemory, Conversation, following, following_async
-from constat.memory.history import Cited, Claim, History
+from constat.memory.history import Cited, Claim, History, Line
 from constat.memory.journal import Checkpoint, Checkpoints, Snapshot
-from constat.memory.lines import Line
 from constat.memory.logs import from_anthropic, from_openai, to_anthropic, to_openai
 from constat.memory.messages import (
     Attachments,

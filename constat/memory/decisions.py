@@ -29,8 +29,7 @@ from constat.library import rule_files
 from constat.library.loading import read_rules
 from constat.logic import OPEN, Atom, Constant, Kind, Variable
 from constat.memory.facts import Author, Place
-from constat.memory.history import MAIN
-from constat.memory.lines import SILENT, last_name
+from constat.memory.history import MAIN, SILENT, last_name
 from constat.store import clock
 from constat.store.scratch import Scratch
 from constat.syntax import exit_code

@@ -340,6 +340,15 @@ class Checkpoint:
         return 1 - self.after / max(1, self.before)
 
 
+# The four designs keep what they made of a session beside what is made of it by itself.
+_DESIGNS: Final = ("001", "002", "003", "004")
+
+
+def session_of(session: str, design: str) -> str:
+    """Return under which name the checkpoints of a design are kept; without one, its own."""
+    return f"{session} ({design})" if design else session
+
+
 class Checkpoints:
     """The checkpoints of one session, in the file of the archive."""
 
@@ -503,7 +512,14 @@ def _drop_contexts(connection: sqlite3.Connection, session: str) -> int:
     The states of an agent hold what was said in its thread, and no part of them can be taken out.
     """
     connection.execute("DELETE FROM working_memory WHERE session = ?", (session,))
+    asked = "SELECT digest FROM scratchpad WHERE session = ?"
+    for (digest,) in connection.execute(asked, (session,)).fetchall():
+        # A whole history may be saved there; what a message says stays, if it is not forgotten.
+        if not _rows(connection, digest):
+            connection.execute("DELETE FROM contents WHERE digest = ?", (digest,))
+    connection.execute("DELETE FROM scratchpad WHERE session = ?", (session,))
     for table in STATES:
         connection.execute(f"DELETE FROM {table} WHERE thread = ?", (session,))  # noqa: S608  ours
     asked = "DELETE FROM checkpoint_summaries WHERE session_id = ?"
-    return connection.execute(asked, (session,)).rowcount
+    names = [session_of(session, design) for design in ("", *_DESIGNS)]
+    return sum(connection.execute(asked, (name,)).rowcount for name in names)

@@ -10,8 +10,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.memory.archive import Index, keep_contents
 from constat.memory.facts import Author, Passage, Place
-from constat.memory.history import Cited
-from constat.memory.lines import quoted
+from constat.memory.history import Cited, quoted
 from constat.memory.messages import digest
 from constat.memory.policy import is_saved, marker
 from constat.memory.tokens import chunks, estimate, sandwich

@@ -23,7 +23,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.archive import Archive, Index
 from constat.memory.compaction import Material, Switching, Wish
 from constat.memory.decisions import Fork, Known, decide, load_rules, rows_of
-from constat.memory.history import MAIN
+from constat.memory.history import MAIN, SILENT
 from constat.memory.journal import (
     PIN,
     RETRACT,
@@ -34,7 +34,6 @@ from constat.memory.journal import (
     Snapshot,
     policy_digest,
 )
-from constat.memory.lines import SILENT
 from constat.memory.narrative import Scratchpad, WorkingMemory
 from constat.memory.policy import Policy, Window
 from constat.memory.tokens import DEAREST, Calibration, estimate, family_of, messages_tokens
@@ -49,9 +48,8 @@ if TYPE_CHECKING:
     from constat.memory.compaction import Context
     from constat.memory.decisions import Decided, MemoryRules, Proof, Proving
     from constat.memory.facts import Fact
-    from constat.memory.history import Claim, History
+    from constat.memory.history import Claim, History, Line
     from constat.memory.journal import Checkpoint
-    from constat.memory.lines import Line
     from constat.memory.messages import Attachments, Message
 
 _BRANCH: Final = r"[\w][\w .-]{0,59}"
@@ -192,12 +190,14 @@ class Memory:
     def open(self, ref: str) -> bytes:
         """Return the bytes of a place: ``m3``, ``m3[12:58]``, ``ref:m3``, or of a digest.
 
+        What the scratchpad holds is opened by its reference, ``ref:history-40-1f2e3d4c``.
+
         Raises ``ConstatError`` C0807 for what nobody has said.
         """
         found = _REF.fullmatch(ref.strip())
         try:
             if found is None:
-                return self.archive.get(ref)
+                return self._saved(ref.strip())
             content = self._text(found[1])
         except KeyError:
             raise ConstatError([_unknown(ref)]) from None
@@ -359,6 +359,13 @@ class Memory:
             if history.has(name):
                 return history.text(name).passage.content
         raise KeyError(name)
+
+    def _saved(self, ref: str) -> bytes:
+        """Return what the scratchpad or the archive holds; raises ``KeyError``."""
+        key = ref.removeprefix("ref:")
+        if any(one.key == key for one in self.scratchpad.list()):
+            return self.scratchpad.read(key).encode("utf-8", "surrogatepass")
+        return self.archive.get(ref)
 
     def _named(self, claim: str) -> list[Claim]:
         own = self._record.history

@@ -11,7 +11,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.memory.decisions import FAR
 from constat.memory.facts import Span
-from constat.memory.lines import (
+from constat.memory.history import (
     SILENT,
     WHOLE,
     Line,

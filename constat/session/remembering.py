@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.frozen import frozen
-from constat.memory import Memory
+from constat.memory import Context, Memory
 from constat.memory.archive import Archive
-from constat.memory.lines import SILENT
+from constat.memory.history import SILENT
 from constat.memory.logs import Log, read_log, write_log
 from constat.memory.messages import Message, MessageFormatError, Role, Text
 from constat.memory.policy import Window, context_limit
-from constat.memory.profiles import profile
-from constat.memory.tokens import estimate
+from constat.memory.profiles import NAMES, events, made_by, proactive, profile
+from constat.memory.tokens import estimate, messages_tokens
 from constat.project import find_project, load_project
 from constat.session.result import checked
 
@@ -31,20 +31,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.check import Report
-    from constat.memory import Claim, Context, Line
+    from constat.memory import Checkpoint, Claim, Line
     from constat.memory.decisions import Proof
     from constat.memory.extract.by_model import Extraction
     from constat.memory.journal import Forgotten
+    from constat.memory.profiles.proactive import Knowledge
     from constat.model import Client
 
 MOST_BYTES: Final = 256 << 20
+RECONCILED: Final = NAMES[0]
 
 
 @frozen
 class Wish:
-    """How to compact: within ``budget`` tokens, or by the policy of a profile.
+    """How to compact: within ``budget`` tokens, or as a profile does it.
 
-    ``rules`` is a folder with rules of one's own.
+    ``rules`` is a folder with rules of one's own. One of the four designs does its work where its
+    threshold is reached, or ``now``. ``branch`` is one that the messages belong to.
     """
 
     budget: int | None = None
@@ -52,6 +55,8 @@ class Wish:
     goal: str = ""
     model: str = ""
     rules: Path | None = None
+    now: bool = False
+    branch: str = ""
 
 
 @frozen
@@ -85,6 +90,7 @@ class Compaction:
     lines: tuple[Line, ...]
     log: Log = field(repr=False)
     extraction: Extraction | None = None
+    block: str = ""
 
     @property
     def ratio(self) -> float:
@@ -174,16 +180,29 @@ def compacted(
     With a client a model also looks for facts in the prose of messages that are new.
     Raises ``ConstatError``: C0925 for what is no log, C0803 where what is pinned does not fit.
     """
-    with _memory(folder, session, wish) as memory:
+    with _memory(folder, session, wish) as whole:
+        memory = whole.resume(wish.branch) if wish.branch else whole
         log = _read(contents, memory, form)
-        had = memory.archive.messages(session)
+        had = tuple(memory.history.messages)
         # The log of a session that goes on begins with what is known of it.
         start = len(had) if log.messages[: len(had)] == had else 0
         memory.append(log.messages[start:], after=len(had))
         extraction = None if client is None else _extracted(memory, len(had), client)
-        context = memory.context(wish.budget, wish.goal)
+        context, block = _context(memory, wish)
         report = _report(memory, context, wish, Log(log.format, context.messages))
-        return replace(report, extraction=extraction)
+        return replace(report, extraction=extraction, block=block)
+
+
+def _context(memory: Memory, wish: Wish) -> tuple[Context, str]:
+    """Return the context that is wished for, and the block of the design that made it."""
+    if wish.budget is not None or wish.profile == RECONCILED:
+        return memory.context(wish.budget, wish.goal), ""
+    made = made_by(wish.profile, memory, model=wish.model, now=wish.now)
+    before, after = (messages_tokens(one) for one in (memory.history.messages, made.messages))
+    done = bool(made.number)
+    return Context(
+        made.messages, after, before, done, made.reason, checkpoint=made.number
+    ), made.block
 
 
 def written(compaction: Compaction, store: Path | None) -> bytes:
@@ -350,3 +369,38 @@ def remembered(folder: Path, session: str, text: str, *, rules: Path | None = No
     with _memory(folder, session, Wish(rules=rules)) as memory:
         (number,) = memory.append((Message(Role.ASSISTANT, (Text(text),)),))
         return number
+
+
+def happened(folder: Path, session: str) -> tuple[tuple[str, Checkpoint], ...]:
+    """Return what compaction made of a session, and by which profile."""
+    with opened(folder, session) as memory:
+        return events(memory)
+
+
+def learned(
+    folder: Path, session: str, content: str, *, task: str, confidence: float, tags: Sequence[str]
+) -> Knowledge:
+    """Keep a fact of a finished task in the working memory; the first tag is the task's title."""
+    title, *others = tags
+    with opened(folder, session) as memory:
+        (found,) = proactive.archive_to_knowledge_graph(
+            memory.working, task, title, [(content, confidence)], others
+        )
+        return found
+
+
+def taken_back(memory: Memory, place: str, by: str, reason: str) -> bool:
+    """Take back what is said at a place; tell whether it holds no longer.
+
+    A person may not take back what the system says.
+    """
+    memory.retract(place, by, reason)
+    return all(one.goal.startswith("superseded(") for one in memory.why(place))
+
+
+def knowledge(
+    folder: Path, session: str, words: str, *, tag: str, source: str, least: float
+) -> tuple[Knowledge, ...]:
+    """Return the facts of finished tasks that are kept."""
+    with opened(folder, session) as memory:
+        return proactive.known(memory.working, words, tag=tag, source=source, least=least)

@@ -296,3 +296,83 @@ def test_a_model_is_asked_through_the_providers_own_library_and_stands_before_th
     assert TOOL in asked.tools
     assert said in asked.question
     assert "sk-planted-key" not in ran.out + ran.err + str(asked.body)
+
+
+def told(*words: str, store: Path, session: str = "s") -> str:
+    found = run("memory", *words, "--session", session, "--store", str(store))
+    assert found.code == 0, found.err
+    return found.out
+
+
+@pytest.mark.parametrize(
+    ("profile", "begins", "kept"),
+    [
+        ("seed001", "[CONVERSATION SUMMARY] (source: ref:history-19-", 7),
+        ("seed002", "## Completed Work Summary", 16),
+        ("seed003", "## Session Summary (Compaction Round 1)", 12),
+        ("seed004", "## Session Summary (Compaction Round 1)", 12),
+    ],
+)
+def test_a_design_works_as_it_was_drawn(
+    tmp_path: Path, profile: str, begins: str, kept: int
+) -> None:
+    asked = ("compact", str(LOG), "--profile", profile)
+    assert "not compacted" in told(*asked, store=tmp_path)
+    output = str(tmp_path / "short.json")
+    found = json.loads(told(*asked, "--now", "-o", output, "--format", "json", store=tmp_path))
+    assert found["block"].startswith(begins)
+    assert found["context_messages"] == kept
+    assert json.dumps(begins)[1:-1] in (tmp_path / "short.json").read_text()
+    (event,) = json.loads(told("events", "--format", "json", store=tmp_path))
+    assert (event["profile"], event["number"], event["round"]) == (profile, 1, 1)
+    assert event["summary"] == found["block"]
+    if profile == "seed001":
+        reference = found["block"].partition("(source: ")[2].partition(")")[0]
+        assert "two desk lamps" in told("open", reference, store=tmp_path)
+    # What was made of a text goes with it.
+    told("forget", "all", "--by", "ann", "--reason", "closed", store=tmp_path)
+    assert json.loads(told("events", "--format", "json", store=tmp_path)) == []
+    (tmp_path / "short.json").unlink()
+    assert b"desk lamps" not in b"".join(one.read_bytes() for one in tmp_path.iterdir())
+
+
+def test_a_person_pins_and_takes_back(tmp_path: Path) -> None:
+    told("compact", str(LOG), store=tmp_path)
+    assert told("pin", "m11", "--by", "ann", store=tmp_path) == "pinned: m11\n"
+    assert 'PROVED: pinned("m11' in told("why", "m11", store=tmp_path)
+    wish = "m8[34:65]"
+    assert told("retract", wish, "--by", "ann", store=tmp_path) == f"taken back: {wish}\n"
+    assert "PROVED: superseded(" in told("why", wish, store=tmp_path)
+    # What the system says no person takes back.
+    assert "it still holds" in told("retract", "m0[34:66]", "--by", "ann", store=tmp_path)
+    assert run("memory", "pin", "m99", "--session", "s", "--store", str(tmp_path)).code == 2
+
+
+def test_a_branch_begins_and_comes_back(tmp_path: Path) -> None:
+    told("compact", str(LOG), store=tmp_path)
+    told("branch", "marco", store=tmp_path)
+    file = tmp_path / "marco.json"
+    file.write_bytes(lines([{"role": "user", "content": "Look at O-99 as well."}]))
+    told("compact", str(file), "--branch", "marco", store=tmp_path)
+    assert "O-99" not in told("show", "--budget", "4000", store=tmp_path)
+    told("branch", "marco", "--merge", store=tmp_path)
+    assert "O-99" in told("show", "--budget", "4000", store=tmp_path)
+    again = run("memory", "branch", "marco", "--session", "s", "--store", str(tmp_path))
+    assert (again.code, "C0806" in again.err) == (2, True)
+
+
+def test_what_tasks_found_can_be_asked(tmp_path: Path) -> None:
+    told("compact", str(LOG), store=tmp_path)
+    about = ("--task", "t1", "--title", "refunds")
+    told("know", "refunds take 3 days", *about, "--confidence", "0.8", store=tmp_path)
+    told("know", "labels come by mail", *about, "--tag", "mail", store=tmp_path)
+
+    def asked(*words: str) -> list[str]:
+        found = json.loads(told("knowledge", *words, "--format", "json", store=tmp_path))
+        return [one["content"] for one in found]
+
+    assert asked() == ["refunds take 3 days", "labels come by mail"]
+    assert asked("--least", "0.9") == asked("--tag", "mail") == ["labels come by mail"]
+    assert asked("days") == ["refunds take 3 days"]
+    assert asked("--source", "task:t2") == []
+    assert len(asked("--source", "task:t1")) == 2

@@ -10,7 +10,7 @@ import pytest
 
 from constat.memory import Memory, Policy, messages_tokens
 from constat.memory.decisions import Decided, rows_of
-from constat.memory.lines import SILENT, WHOLE
+from constat.memory.history import SILENT, WHOLE
 from constat.memory.tokens import hundredths
 from constat.memory.view import Family, family_of, fill
 from tests.memory.rounds import answered, assistant, called, session, user

@@ -26,7 +26,7 @@ from constat.memory import (
     to_openai,
 )
 from constat.memory.compaction import compact
-from constat.memory.lines import shown
+from constat.memory.history import shown
 from constat.memory.quotations import ELISION, MARKER, compacted, own, quoted
 from tests.memory.rounds import answered, assistant, called, session, user
 

@@ -16,8 +16,8 @@ from constat.memory.extract.text import (
     from_tables,
     from_task_lists,
     from_values,
-    from_wishes,
 )
+from constat.memory.extract.wishes import from_wishes
 from constat.memory.facts import Author, Place, Span
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ EXTRACTORS: Final[Sequence[Extractor]] = (
     from_tables,  # tables: their rows, columns and cells
     from_failures,  # answers that say what went wrong
     from_values,  # prose: numbers, dates, ids, paths, addresses
-    from_wishes,  # prose of people: what must and must not be
+    from_wishes,  # prose of people: what must and must not be, what they prefer, decide, correct
     from_task_lists,  # boxes that are ticked or not, lists in arguments
 )
 

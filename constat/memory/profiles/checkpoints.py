@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
 from constat.frozen import frozen
-from constat.memory.journal import Checkpoint, Checkpoints
+from constat.memory.journal import Checkpoint, Checkpoints, session_of
 from constat.memory.messages import Role, safe_cuts
 from constat.memory.narrative import narrative, told
 from constat.memory.policy import Policy, Window
@@ -75,7 +75,8 @@ class Compaction:
         self._memory = memory
         self._write = write
         self._cost = cost
-        self._checkpoints = Checkpoints(memory.archive, f"{memory.session} (004)", MAX_CHECKPOINTS)
+        kept_as = session_of(memory.session, "004")
+        self._checkpoints = Checkpoints(memory.archive, kept_as, MAX_CHECKPOINTS)
         self.running = 0
 
     def needed(self, current_tokens: int) -> bool:
@@ -123,13 +124,24 @@ class Compaction:
         messages = self._memory.history.messages
         compacted = self.needed(messages_tokens(messages))
         parts = [project, *important, *relevant]
-        if compacted:
-            keep = _boundary(messages)
-            text = _lines(messages[:keep])
-            parts.append(self.summarize(0, keep - 1, text).summary)
-            messages = messages[keep:]
+        made = self.checkpoint(messages) if compacted else None
+        if made is not None:
+            parts.append(made[0].summary)
+            messages = messages[made[1] :]
         parts += [_lines(messages), user_input]
         return "\n\n".join(part for part in parts if part), compacted
+
+    def checkpoint(self, messages: Sequence[Message]) -> tuple[CompactionResult, int] | None:
+        """Summarise all but the last messages; gives from where on they stay word for word.
+
+        ``None`` where there is nothing before those. Raises ``RuntimeError`` while an agent runs.
+        """
+        if self.running:
+            raise RuntimeError("agents are at work: what they see must not change")
+        keep = _boundary(messages)
+        if not keep:
+            return None
+        return self.summarize(0, keep - 1, _lines(messages[:keep])), keep
 
     def get_checkpoint(self) -> str | None:
         """Return the newest summary of the session."""

@@ -48,6 +48,8 @@ POLICY: Final = Policy(
 )
 WINDOW: Final = Window(system=0, output=0, safety=0)
 _TAG: Final = "working_memory"
+_CONFIDENCE: Final = "confidence "
+_MOST: Final = 1_000
 
 
 @frozen
@@ -120,16 +122,51 @@ def begin_subtask(working: WorkingMemory, dependencies: Sequence[str]) -> Messag
 
 
 def archive_to_knowledge_graph(
-    working: WorkingMemory, subtask: str, title: str, facts: Iterable[tuple[str, float]]
+    working: WorkingMemory,
+    subtask: str,
+    title: str,
+    facts: Iterable[tuple[str, float]],
+    tags: Iterable[str] = (),
 ) -> tuple[Knowledge, ...]:
-    """Keep the facts of a finished task, each with how sure it is; gives them as they are kept."""
+    """Keep the facts of a finished task, each with how sure it is; gives them as they are kept.
+
+    Those of the task that were kept before stay. Raises ``ValueError`` for no confidence.
+    """
     found = []
-    for number, (content, confidence) in enumerate(facts):
-        one = Knowledge(content, confidence, f"task:{subtask}", (_TAG, title))
-        kept = (f"confidence {confidence}", one.source, *one.tags)
-        working.store(f"task:{subtask}#{number}", StoredContext(content, kept))
+    source = f"task:{subtask}"
+    first = sum(one.source == source for one in known(working))
+    for number, (content, confidence) in enumerate(facts, first):
+        if not 0 <= confidence <= 1:
+            raise ValueError("a confidence lies from 0 to 1")
+        one = Knowledge(content, confidence, source, (_TAG, title, *tags))
+        kept = (f"{_CONFIDENCE}{confidence}", one.source, *one.tags)
+        working.store(f"{source}#{number}", StoredContext(content, kept))
         found.append(one)
     return tuple(found)
+
+
+def known(
+    working: WorkingMemory, words: str = "", *, tag: str = "", source: str = "", least: float = 0.0
+) -> tuple[Knowledge, ...]:
+    """Return the facts that are kept: those with the words first, of a tag, a source, so sure."""
+    stored = working.search(words, _MOST) if words else working.all()
+    found = (_knowledge(one) for one in stored)
+    return tuple(
+        one
+        for one in found
+        if one is not None
+        and one.confidence >= least
+        and (not tag or tag in one.tags)
+        and (not source or source == one.source)
+    )
+
+
+def _knowledge(one: StoredContext) -> Knowledge | None:
+    """Read a fact again; what a subtask left behind by other means is none."""
+    if not one.artifacts or not one.artifacts[0].startswith(_CONFIDENCE):
+        return None
+    confidence, source, *tags = one.artifacts
+    return Knowledge(one.summary, float(confidence.removeprefix(_CONFIDENCE)), source, tuple(tags))
 
 
 def retrieve_relevant_knowledge(working: WorkingMemory, title: str) -> str:

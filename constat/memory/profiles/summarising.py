@@ -67,7 +67,15 @@ class CompactionConfig:
         """The same as a policy."""
         share = self.threshold_percent
         keep = self.recent_messages_to_keep
-        return Policy(NAME, soft=share, hard=share, cap=_NO_CAP, keep_last=keep, keep_human=0)
+        return Policy(
+            NAME,
+            soft=share,
+            hard=share,
+            cap=_NO_CAP,
+            keep_last=keep,
+            keep_human=0,
+            heavy_characters=HUGE,
+        )
 
 
 _NO_CAP: Final = 1 << 40
