@@ -75,10 +75,14 @@ def scored(name: str) -> Score:
     return score
 
 
-# Of 250 sentences each; the goals are 90 % and 70 %.
-@pytest.mark.parametrize(("half", "precision", "recall"), [("seen.txt", 0.9, 0.7)])
+# Of 250 sentences each; the goals were 90 % and 70 %.  Of the half that is not looked at only the
+# figures are told.
+@pytest.mark.parametrize(
+    ("half", "precision", "recall"), [("seen.txt", 0.98, 0.97), ("kept.txt", 0.95, 0.92)]
+)
 def test_wishes_are_found(half: str, precision: float, recall: float) -> None:
     score = scored(half)
     print(half, score)  # noqa: T201  the figures, shown by `-rP`
-    assert score.precision >= precision, "\n".join(score.wrong)
-    assert score.recall >= recall, "\n".join(score.wrong)
+    told = "\n".join([str(score), *(score.wrong if half == "seen.txt" else ())])
+    assert score.precision >= precision, told
+    assert score.recall >= recall, told
