@@ -245,7 +245,7 @@ def _message(
 
 
 def _of_langchain(raw: object) -> Message:
-    from langchain_core.messages import convert_to_openai_messages  # noqa: PLC0415  an extra
+    from langchain_core.messages import convert_to_openai_messages  # noqa: PLC0415  heavy library, loaded on first use
 
     (found,) = from_openai([convert_to_openai_messages([raw], include_id=True)[0]])
     failed = getattr(raw, "status", "") == "error"
@@ -263,7 +263,7 @@ def _written(message: Message, form: str, attachments: Attachments) -> list[Any]
         return [one for block in message.blocks for one in _items(block, message)]
     members = to_openai([message])
     if form == LANGCHAIN:
-        from langchain_core.messages import convert_to_messages  # noqa: PLC0415  an extra
+        from langchain_core.messages import convert_to_messages  # noqa: PLC0415  heavy library, loaded on first use
 
         return list(convert_to_messages(members))
     return members

@@ -11,10 +11,10 @@ Example: ``create_react_agent(model, tools, pre_model_hook=graph.hook, checkpoin
 from __future__ import annotations
 
 import hashlib
+from asyncio import to_thread
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
-from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
     BaseCheckpointSaver,
@@ -260,7 +260,7 @@ class Saver(BaseCheckpointSaver[str]):
         self, connection: sqlite3.Connection, where: tuple[str, str, str], value: object
     ) -> tuple[str, bytes]:
         is_list = type(value) is list and bool(value)
-        if not is_list or not all(isinstance(one, BaseMessage) for one in value):  # type: ignore[attr-defined]
+        if not is_list or not all(_is_message(one) for one in value):  # type: ignore[attr-defined]
             typed: tuple[str, bytes] = self.serde.dumps_typed(value)
             return typed
         known = self._chains.get(where, [])
@@ -359,7 +359,10 @@ def _typed(joined: bytes) -> tuple[str, bytes]:
     return kind.decode(), content
 
 
-async def _later(work: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
-    from asyncio import to_thread  # noqa: PLC0415  loaded when it is used
+def _is_message(one: object) -> bool:
+    """Tell whether it is a message, which nobody changes; of other lists nothing is taken so."""
+    return hasattr(one, "lc_serializable") and hasattr(one, "response_metadata")
 
+
+async def _later(work: Callable[..., Any], *given: Any) -> Any:  # noqa: ANN401
     return await to_thread(work, *given)

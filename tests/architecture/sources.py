@@ -29,6 +29,7 @@ HEAVY: Final = frozenset(
             "httpx2",
             "importlib.metadata",
             "jsonschema_rs",
+            "langchain_core",
             "markdown_it",
             "matplotlib",
         ),
