@@ -17,6 +17,8 @@ from typing import Final
 
 FETCHED: Final = Path(sys.prefix) / "browser"
 AXE: Final = FETCHED / "axe.min.js"
+PYTHON: Final = FETCHED / "python"
+"""CPython for browsers, of the Pyodide project: what the playground of the site runs."""
 TERSER_VERSION: Final = "5.51.2"
 TERSER: Final = FETCHED / f"terser-{TERSER_VERSION}" / "node_modules" / "terser" / "bin" / "terser"
 HOW: Final = "run `make browser`"

@@ -1,8 +1,8 @@
-"""Fetch a headless browser, axe-core and terser for the tests of reports: `make browser`.
+"""Fetch a headless browser, axe-core, terser, and Python for browsers: `make browser`.
 
 In: npm, and the registry it is set to.  Out: files in the environment's folder ``browser``.  Never
 fails: without npm or network it says so in one line, and the tests that need a browser are skipped
-with the reason.  Nothing of it is shipped.
+with the reason.  Only Python for browsers becomes part of anything: the playground of the site.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.browser.finding import AXE, FETCHED, TERSER, TERSER_VERSION, find_browser
+from tests.browser.finding import AXE, FETCHED, PYTHON, TERSER, TERSER_VERSION, find_browser
 
 _CHROMIUM: Final = "@sparticuz/chromium@147.0.0"
 _AXE: Final = "axe-core@4.14.1"
+_PYTHON: Final = "pyodide@314.0.7"
+_OF_PYTHON: Final = (
+    *("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm"),
+    *("python_stdlib.zip", "pyodide-lock.json"),
+)
 _PATIENCE: Final = 180
 # Brotli is in every Node and in no Python.
 _UNPACK: Final = """
@@ -38,6 +43,7 @@ def main() -> int:
     try:
         _fetch_axe()
         _fetch_terser()
+        _fetch_python()
         _fetch_browser()
     except (OSError, subprocess.SubprocessError, tarfile.TarError, StopIteration) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
@@ -64,6 +70,15 @@ def _fetch_terser() -> None:
         _npm(["install", wanted, "--ignore-scripts", "--no-audit", "--prefix", "."], Path(folder))
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(folder, home, symlinks=True)
+
+
+def _fetch_python() -> None:
+    if (PYTHON / _OF_PYTHON[-1]).is_file():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        package = _packed(_PYTHON, Path(folder))
+        for name in _OF_PYTHON:
+            _place(package / name, PYTHON / name)
 
 
 def _fetch_browser() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from constat.check import check_certificate
 from tests import extras
 from tests.examples.shop import ROOT
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 _LINK: Final = re.compile(r'(?:href|src)="([^"#:]+)(#[^"]*)?"')
 _WIDTHS: Final = (380, 1280)
 _HOST: Final = "http://site.test/"
+_PATIENCE: Final = 240_000
+"""Milliseconds: Python for browsers is 13 MB, and slow where the machine is busy."""
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +87,67 @@ def test_pages_fit_a_phone_and_the_search_finds(site: Path, browser: Browser) ->
         page.goto(f"{_HOST}index.html")
         page.get_by_role("textbox", name="Search").fill("overdue")
         page.get_by_role("link", name="Your own database").first.wait_for()
+
+
+def test_the_playground_answers_and_its_links_hold_the_program(
+    site: Path, browser: Browser, tmp_path: Path
+) -> None:
+    if not (site / "playground" / "python").is_dir():
+        pytest.skip("there is no Python for browsers: make browser")
+    with browser.new_context() as context:
+        page = _opened(site, context)
+        page.set_default_timeout(_PATIENCE)
+        page.goto(f"{_HOST}playground.html")
+        for name, verdict in (("paths", "PROVED"), ("unknown", "UNRESOLVED"), ("vip", "PROVED")):
+            page.get_by_label("Begin with").select_option(name)
+            page.wait_for_function("name => document.title && rules.value.length > 100", arg=name)
+            page.get_by_role("button", name="Prove").click()
+            page.get_by_text(f"{verdict}; the certificate is checked").wait_for()
+        assert "revenue of C001 is $150,000, more than" in page.get_by_label("Answer").inner_text()
+        for name in ("certificate", "page"):
+            with page.expect_download() as found:
+                page.get_by_role("button", name=f"Save the {name}").click()
+            found.value.save_as(tmp_path / name)
+        report = check_certificate((tmp_path / "certificate").read_bytes())
+        assert (report.accepted, report.verdict) == (True, "PROVED")
+        assert "C001 is a VIP" in (tmp_path / "page").read_text("utf-8")
+        page.get_by_label("Goal").fill("is_vip(?c)")
+        page.get_by_role("button", name="All answers").click()
+        page.get_by_text("All answers (").wait_for()
+        assert "C001" in page.get_by_label("Answer").inner_text()
+        page.get_by_label("Goal").fill("is_vip(")
+        page.get_by_role("button", name="Prove").click()
+        page.get_by_text("There is a mistake").wait_for()
+        _check_links(page, context)
+
+
+def _check_links(page: Page, context: BrowserContext) -> None:
+    """A link holds the program, and what it holds is text and nothing else."""
+    page.get_by_label("Rules and facts").fill("<img src=x onerror=alert(1)>")
+    page.get_by_role("button", name="Link to this").click()
+    page.get_by_text("in the address of this page").wait_for()
+    other = context.new_page()
+    other.goto(page.url)
+    other.get_by_text("This program came with the link").wait_for()
+    assert other.get_by_label("Rules and facts").input_value().startswith("<img")
+    for width in _WIDTHS:
+        other.set_viewport_size({"width": width, "height": 800})
+        assert other.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_examples_of_the_playground_are_what_they_say() -> None:
+    home = ROOT / "docs" / "playground"
+    asked = runpy.run_path(str(home / "answering.py"))["answer"]
+    files = sorted((home / "examples").glob("*.dl"))
+    listed = re.findall(r'\["[^"]+", "([a-z]+)"\]', (home / "page.js").read_text("utf-8"))
+    assert sorted(listed) == [file.stem for file in files]
+    for file in files:
+        first, rules = file.read_text(encoding="utf-8").split("\n", 1)
+        goal = first.removeprefix("// goal: ")
+        assert json.loads(asked("prove", rules, goal))["title"].endswith("is checked"), file.stem
+        assert json.loads(asked("query", rules, goal))["title"] == "All answers"
+    wrong = json.loads(asked("prove", "p(?x) :- q(?x", "p(1)"))
+    assert (wrong["title"], "rules.dl:1" in wrong["text"]) == ("There is a mistake", True)
 
 
 def _opened(site: Path, context: BrowserContext) -> Page:

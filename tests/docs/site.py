@@ -8,15 +8,20 @@ site leads nowhere; `test_links_inside_the_repository_lead_somewhere` looks at t
 from __future__ import annotations
 
 import inspect
+import io
 import posixpath
 import re
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+import networkx
+import yaml
 from mkdocs.structure.files import File, Files
 
 from constat.cli.commands import cli
+from tests.browser.finding import PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +43,9 @@ _BLOCK: Final = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _ALL: Final = "..."
 _WIDE: Final = 100
 _PICTURES: Final = frozenset({".png", ".svg"})
+_FIRST_DAY: Final = (1980, 1, 1, 0, 0, 0)
+_LEFT_OUT: Final = frozenset({"cli", "explore", "mcp", "__pycache__"})
+"""What of the package a browser has no use for."""
 
 
 def beside() -> dict[str, str]:
@@ -73,6 +81,31 @@ def _helps(command: click.Command, context: click.Context) -> Iterator[str]:
             yield from _helps(found, click.Context(found, info_name=name, parent=context))
 
 
+def archive() -> bytes:
+    """Pack what the playground runs: this package, and what it needs that is plain Python."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, file in sorted(_packed()):
+            packed.writestr(
+                zipfile.ZipInfo(name, _FIRST_DAY), file.read_bytes(), zipfile.ZIP_DEFLATED
+            )
+    return found.getvalue()
+
+
+def _packed() -> Iterator[tuple[str, Path]]:
+    home = ROOT / "constat"
+    for file in home.rglob("*.*"):
+        within = file.relative_to(home)
+        if not _LEFT_OUT & set(within.parts):
+            yield f"constat/{within.as_posix()}", file
+    for library in (yaml, networkx):
+        home = Path(library.__file__).parent
+        for file in home.rglob("*.py"):
+            within = file.relative_to(home)
+            if "tests" not in within.parts:
+                yield f"{home.name}/{within.as_posix()}", file
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Write out the places of the navigation that stand for all pages of a folder."""
     for section in config.nav or ():
@@ -86,6 +119,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what lies beside the code, and the help of the commands."""
     files.append(File.generated(config, "commands.md", content=commands()))
+    files.append(File.generated(config, "playground/constat.zip", content=archive()))
+    # Without it the page says that this copy of the site has no Python.
+    for file in PYTHON.glob("*.*"):
+        files.append(
+            File.generated(config, f"playground/python/{file.name}", abs_src_path=str(file))
+        )
     for file, page in beside().items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / file)))
         for _, _, link, _ in _LINK.findall((ROOT / file).read_text(encoding="utf-8")):
