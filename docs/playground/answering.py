@@ -1,3 +1,4 @@
+# ruff: noqa: INP001  no package: the browser runs it as a text
 """What the playground asks of Constat: texts in, one JSON object out. Runs in the browser."""
 
 import json
@@ -39,6 +40,6 @@ def listed(session: Session, goal: str) -> dict[str, str]:
 
 def page(certificate: str) -> dict[str, str]:
     """Give the page for a reviewer, which checks its certificate itself."""
-    from constat.proof.report.page import to_html  # loads what draws
+    from constat.proof.report.page import to_html  # noqa: PLC0415  loads what draws
 
     return {"title": "The page is made", "page": to_html(certificate.encode())}

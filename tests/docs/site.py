@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
-import networkx
+import networkx as nx
 import yaml
 from mkdocs.structure.files import File, Files
 
@@ -98,7 +98,7 @@ def _packed() -> Iterator[tuple[str, Path]]:
         within = file.relative_to(home)
         if not _LEFT_OUT & set(within.parts):
             yield f"constat/{within.as_posix()}", file
-    for library in (yaml, networkx):
+    for library in (yaml, nx):
         home = Path(library.__file__).parent
         for file in home.rglob("*.py"):
             within = file.relative_to(home)
