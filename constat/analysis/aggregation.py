@@ -297,7 +297,8 @@ def _dropping(draft: Draft, rule: Rule, aggregate: Aggregate) -> Iterator[Diagno
         )
         if declared is None or not isinstance(inner, Positive):
             continue
-        terms = zip(inner.atom.terms, declared.columns, null_policies(declared), strict=True)
+        # Another number of terms than of columns is told where arities are looked at.
+        terms = zip(inner.atom.terms, declared.columns, null_policies(declared), strict=False)
         for term, column, policy in terms:
             if not isinstance(term, Variable) or policy is not NullPolicy.NONE:
                 continue

@@ -13,7 +13,9 @@ from __future__ import annotations
 import codecs
 import csv
 import hashlib
+import re
 import time
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -27,7 +29,7 @@ from constat.project import inside
 from constat.project.files import SEPARATED, UTF_8, TableFiles, split_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.logic import Locale
 
@@ -154,7 +156,10 @@ def mark_of(file: Path) -> Mark:
 _BEGINNING: Final = 1 << 16
 _LINES: Final = 50
 _SEPARATORS: Final = (",", ";", "\t", "|")
-GUESSED_ENCODING: Final = "windows-1252"
+GUESSED_ENCODINGS: Final = ("windows-1252", "cp850")
+"""The second one has a letter for each byte."""
+_MOST_LINES: Final = 0.6
+_THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(\.\d{3})+\Z", re.ASCII)
 _NO_VALUE: Final = frozenset(
     {
         *("NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "None", "NaN", "nan", "nil", "."),
@@ -177,53 +182,61 @@ def guess_files(file: Path, pattern: str) -> TableFiles:
         lines = list(islice(iter(opened.read(_BEGINNING).splitlines(keepends=True)), _LINES))
     if len(lines) > 1 and not lines[-1].endswith(("\r", "\n")):
         lines.pop()
-    separator = _separator_of(lines, plain.delimiter)
-    return TableFiles(pattern, "" if separator == plain.delimiter else separator, encoding)
+    separator, skip = _layout_of(lines, plain.delimiter)
+    separator = "" if separator == plain.delimiter else separator
+    return TableFiles(pattern, separator, encoding, skip=skip)
 
 
 def _encoding_of(file: Path) -> str:
     """Tell UTF-8 and UTF-16 by what they must be; anything else is taken for Western European."""
-    decoder = codecs.getincrementaldecoder(UTF_8)()
     with file.open("rb") as opened:
-        part = opened.read(_BEGINNING)
-        if part.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if opened.read(2) in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
             return "utf-16"
-        try:
-            while part:
+    return next(one for one in (UTF_8, *GUESSED_ENCODINGS) if _is_in(file, one))
+
+
+def _is_in(file: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with file.open("rb") as opened:
+            while part := opened.read(_BEGINNING):
                 decoder.decode(part)
-                part = opened.read(_BEGINNING)
-            decoder.decode(b"", final=True)
-        except UnicodeError:
-            return GUESSED_ENCODING
-    return UTF_8
+        decoder.decode(b"", final=True)
+    except UnicodeError:
+        return False
+    return True
 
 
-def _separator_of(lines: Sequence[str], usual: str) -> str:
-    """Give what makes the same number of fields of all lines, and of most of them."""
-    best, most = usual, 1
+def _layout_of(lines: Sequence[str], usual: str) -> tuple[str, int]:
+    """Give what makes the same number of fields of most lines, and how many lines stand above."""
+    best, most, skip = usual, 1, 0
     for letter in (usual, *_SEPARATORS):
-        try:
-            widths = {len(row) for row in csv.reader(lines, delimiter=letter, strict=True) if row}
-        except csv.Error:
-            continue
-        width = max(widths, default=0)
-        if len(widths) == 1 and width > most:
-            best, most = letter, width
-    return best
+        # A field may hold several lines, and a damaged line is no reason to mistake all others.
+        reader = csv.reader(lines, delimiter=letter)
+        rows = [(0, 0)]
+        rows += [(reader.line_num, len(row)) for row in reader]
+        widths = Counter(width for _, width in rows if width)
+        ((width, times),) = widths.most_common(1) or [(1, 0)]
+        if times >= _MOST_LINES * widths.total() and width > most:
+            first = next(place for place, (_, one) in enumerate(rows) if one == width)
+            best, most, skip = letter, width, rows[first - 1][0]
+    return best, skip
 
 
 def guess_cells(
     setting: TableFiles, columns: Mapping[str, Sequence[str | None]]
-) -> tuple[TableFiles, Mapping[str, Sequence[str]]]:
+) -> tuple[TableFiles, Sequence[str]]:
     """Find, by the first cells of columns of texts, which texts mean that there is no value.
 
     In a column of numbers or days that is what is neither, where it is a usual word for it; such a
-    word among texts may be a value, as NA is a country: those columns are given beside it, each
-    with its words. Numbers and days that one locale alone reads are read as in that locale.
+    word among texts may be a value, as NA is a country: that is one of the doubts which are given
+    beside it. Numbers and days that one locale alone reads are read as in that locale, and so are
+    those that two locales read, where other columns of the file decide.
     """
     null: dict[str, tuple[str, ...]] = {}
     locale: dict[str, Locale] = {}
-    doubtful: dict[str, Sequence[str]] = {}
+    doubts: list[str] = []
+    grouped: list[str] = []
     for name, cells in columns.items():
         texts = dict.fromkeys(one for one in cells if one is not None)
         words = tuple(one for one in texts if one in _NO_VALUE)
@@ -232,12 +245,29 @@ def guess_cells(
         found = None if known or not values else _locale_of(values)
         if found is not None:
             locale[name.lower()] = found
+        if known and all(map(_THOUSANDS.match, values)):
+            grouped.append(name)
         if words and (known or found is not None):
             null[name.lower()] = words
         elif words:
-            doubtful[name] = words
+            listed = f"column {name} holds {', '.join(words)}"
+            doubts.append(f"{listed}: write it under `null` where that is no value")
+    for name in grouped:
+        doubts.extend(_thousands(name, locale))
     guessed = replace(setting, null=MappingProxyType(null), locale=MappingProxyType(locale))
-    return guessed, doubtful
+    return guessed, doubts
+
+
+def _thousands(name: str, locale: dict[str, Locale]) -> Iterator[str]:
+    """Read `18.000` as other columns of the file say; where none does, it is a doubt."""
+    others = {one.name: one for one in locale.values() if one.group == "."}
+    if len(others) == 1:
+        (locale[name.lower()],) = others.values()
+        return
+    yield (
+        f"every number of column {name} is written like 1.234: where that is a thousand and more,"
+        f" write `locale: {{{name}: de_DE}}`"
+    )
 
 
 def _is_plain(text: str) -> bool:

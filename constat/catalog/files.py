@@ -77,6 +77,7 @@ def load_csv(
         opening = f"INSERT INTO {named(name)}" if place else f"CREATE TABLE {named(name)} AS"
         delimiter = quoted(setting.delimiter)
         reading = f"read_csv({quoted(str(readable))}, delim = {delimiter}, {_OPTIONS}, "
+        reading += f"skip = {setting.skip}, "
         statement = f"{opening} SELECT * FROM {reading}columns = {{{columns}}})"  # noqa: S608  quoted
         session.rows(statement, seconds, _Explaining(file, len(header)))
 
@@ -201,6 +202,8 @@ def header_of(file: Path, setting: TableFiles) -> list[str]:
     encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
     with file.open(encoding=encoding, newline="") as opened:
         try:
+            for _ in range(setting.skip):
+                opened.readline(_LONGEST_HEADER)
             line = opened.readline(_LONGEST_HEADER)
             names = next(csv.reader([line], delimiter=setting.delimiter, strict=True), [])
         except UnicodeError:
@@ -220,9 +223,11 @@ def header_of(file: Path, setting: TableFiles) -> list[str]:
 def add_name(file: Path, name: str, known: dict[str, str]) -> None:
     """Add a name; DuckDB does not tell names apart by their case."""
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise damaged(file, " has a column without a usable name")
-    if name.lower() in known or len(known) == _MOST_COLUMNS:
-        raise damaged(file, " names a column twice, or too many of them")
+        raise damaged(file, f" has no usable name for its column {len(known) + 1}")
+    if name.lower() in known:
+        raise damaged(file, f" names two columns `{name}`; the second is column {len(known) + 1}")
+    if len(known) == _MOST_COLUMNS:
+        raise damaged(file, f" has more than {_MOST_COLUMNS:,} columns")
     known[name.lower()] = name
 
 

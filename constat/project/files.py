@@ -34,9 +34,10 @@ _ENCODINGS: Final = (
     *("windows-1254", "windows-1257", "iso-8859-1", "iso-8859-2", "iso-8859-15", "koi8-r"),
     *("shift_jis", "euc-jp", "gb18030", "big5", "euc-kr", "cp437", "cp850", "mac-roman"),
 )
-_KEYS: Final = ("file", "separator", "encoding", "null", "locale")
+_KEYS: Final = ("file", "separator", "encoding", "skip", "null", "locale")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _MOST_TEXTS: Final = 100
+MOST_SKIPPED: Final = 1_000
 EVERY: Final = ""
 """In place of a column's name: all columns."""
 
@@ -46,9 +47,10 @@ class TableFiles:
     """The file of a table, or the pattern of its files, and how their fields are written.
 
     `separator` stands between the fields of a line; where it is empty that is a comma, or a tab in
-    files that end in `.tsv`. `null` gives, by column, the texts that say that there is no value,
-    and under `EVERY` those of all columns. `locale` says, by column, how numbers and days are
-    spelled; where it says nothing they are spelled plainly. Columns are in small letters.
+    files that end in `.tsv`. `skip` lines stand above the one that names the columns. `null` gives,
+    by column, the texts that say that there is no value, and under `EVERY` those of all columns.
+    `locale` says, by column, how numbers and days are spelled; where it says nothing they are
+    spelled plainly. Columns are in small letters.
     """
 
     pattern: str
@@ -58,6 +60,7 @@ class TableFiles:
         default_factory=lambda: MappingProxyType({}), hash=False
     )
     locale: Mapping[str, Locale] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    skip: int = 0
 
     @property
     def ending(self) -> str:
@@ -74,7 +77,7 @@ class TableFiles:
         """Tell apart all ways to read the same files."""
         null = sorted(self.null.items())
         locale = sorted((column, one.name) for column, one in self.locale.items())
-        return repr((self.pattern, self.separator, self.encoding, null, locale))
+        return repr((self.pattern, self.separator, self.encoding, self.skip, null, locale))
 
     @property
     def is_plain(self) -> bool:
@@ -127,6 +130,7 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         _encoding(entries.get("encoding"), said, sections),
         MappingProxyType(_null(entries.get("null"), said, sections)),
         MappingProxyType(_locale(entries.get("locale"), said, sections)),
+        _skip(entries.get("skip"), said, sections),
     )
     _check_kind(found, entries, said, sections)
     return found
@@ -136,7 +140,7 @@ def _check_kind(
     found: TableFiles, entries: Mapping[str, Node], said: str, sections: Sections
 ) -> None:
     """Refuse what a kind of file cannot be told: some say themselves how they are written."""
-    unused = {"separator", "encoding"} - (set() if found.ending not in SEPARATED else set(_KEYS))
+    unused = set() if found.ending in SEPARATED else {"separator", "encoding", "skip"}
     unused |= {"null", "locale"} if found.ending in TYPED else set()
     for key in sorted(unused & entries.keys()):
         message = f"`{key}` of {said} says nothing of `{found.ending}`"
@@ -183,6 +187,15 @@ def _encoding(node: Node | None, said: str, sections: Sections) -> str:
         hint = suggestion(name, _ENCODINGS) or f"known: {', '.join(_ENCODINGS)}"
         sections.complain("C0504", f"`encoding` of {said} is not known", node, hint=hint)
         return UTF_8
+
+
+def _skip(node: Node | None, said: str, sections: Sections) -> int:
+    lines = sections.integer(node, f"`skip` of {said}", 0) if node is not None else 0
+    if node is not None and lines > MOST_SKIPPED:
+        hint = f"write `skip: {MOST_SKIPPED}` at most"
+        sections.complain("C0504", f"`skip` of {said} is too large", node, hint=hint)
+        return 0
+    return lines
 
 
 def _null(node: Node | None, said: str, sections: Sections) -> dict[str, tuple[str, ...]]:

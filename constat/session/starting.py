@@ -25,7 +25,7 @@ from constat.catalog import (
 )
 from constat.catalog.drivers import open_connection, sql_of
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.file_tables import GUESSED_ENCODING, guess_cells, guess_files
+from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
@@ -343,6 +343,8 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
     yield f"        file: {said(files.pattern)}"
     if files.separator:
         yield f"        separator: {said('tab' if files.separator == _TAB else files.separator)}"
+    if files.skip:
+        yield f"        skip: {files.skip}"
     if files.encoding != UTF_8:
         yield f"        encoding: {files.encoding}"
     if files.null:
@@ -611,7 +613,7 @@ def start(
     project = Project(folder.resolve(), name or folder.resolve().name, {begun.name: database})
     catalog = SchemaManager(project, CatalogIndex(None))
     try:
-        chosen, left_out = _chosen(catalog, begun, tables)
+        chosen, left_out, unread = _chosen(catalog, begun, tables)
         predicates = drafted(chosen, (), {})
         rule, value = _with_value(project, first_rules(predicates))
         texts = {
@@ -636,7 +638,7 @@ def start(
         goal,
         result,
         tuple(begun.secrets),
-        tuple(_hints(begun, predicates)),
+        (*_hints(begun, predicates), *unread),
     )
 
 
@@ -649,17 +651,13 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
         database = Database(begun.name, "files", Expanded(""), files={name: setting})
         project = Project(folder.resolve(), begun.name, {begun.name: database})
         try:
-            files[name], doubtful = guess_cells(setting, _first_cells(project, database))
+            files[name], found = guess_cells(setting, _first_cells(project, database))
         except (SourceFailureError, QueryMistakeError):
             # The catalog tells why nothing can be read.
             continue
-        if setting.encoding == GUESSED_ENCODING:
+        if setting.encoding in GUESSED_ENCODINGS:
             doubts.append(f"{name} is not UTF-8: where letters look wrong, name its encoding")
-        doubts += (
-            f"column {column} of {name} holds {', '.join(words)}: list it under `null` where that"
-            " means that there is no value"
-            for column, words in doubtful.items()
-        )
+        doubts += (f"{name}: {one}" for one in found)
     return replace(begun, files=files, doubts=tuple(doubts))
 
 
@@ -838,17 +836,29 @@ def _require_new(folder: Path) -> None:
 
 def _chosen(
     catalog: SchemaManager, begun: Beginning, wanted: Sequence[str]
-) -> tuple[list[Checked], int]:
-    """Look at the tables, those first that are related to most others."""
+) -> tuple[list[Checked], int, list[str]]:
+    """Look at the tables, those first that are related to most others; say which cannot be read."""
     (found,) = catalog.databases()
     if found.failure:
         raise _unreadable(catalog.project, found.failure)
     named = list(wanted) or _by_links(catalog)
-    checked = [catalog.check(name, thorough=False) for name in named[:MOST_TABLES]]
-    usable = [one for one in checked if any(column.kind for column in one.columns)]
+    usable: list[Checked] = []
+    problems: list[ConstatError] = []
+    for name in named[:MOST_TABLES]:
+        try:
+            one = catalog.check(name, thorough=False)
+        except ConstatError as problem:
+            problems.append(problem)
+            continue
+        if any(column.kind for column in one.columns):
+            usable.append(one)
+    if problems and (wanted or not usable):
+        raise problems[0]
     if not usable:
         raise _starting_refused(f"`{begun.name}` holds no table with a column that can be read")
-    return usable, found.tables - len(usable)
+    unread = [f"left out: {one.message}" for problem in problems for one in problem.diagnostics]
+    unread += [f"left out: {one}" for one in found.problems if begun.files]
+    return usable, found.tables - len(usable), unread
 
 
 def _by_links(catalog: SchemaManager) -> list[str]:

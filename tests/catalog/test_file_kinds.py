@@ -101,7 +101,7 @@ def test_cells_of_a_sheet_are_spelled_as_a_spreadsheet_shows_them(tmp_path: Path
     [
         ([], "b.xlsx", "no first row"),
         ([["x", None, "y"]], "b.xlsx", "gap between names"),
-        ([["x", "X"]], "b.xlsx", "names a column twice"),
+        ([["x", "X"]], "b.xlsx", "names two columns `X`"),
         ([["x"], ["1", "2"]], "b.xlsx", "row 2, has more cells"),
         ([["x"], ["#N/A"]], "b.xlsx", "row 2, holds the error"),
         ([["x"], [1], ["=A2+1"]], "b.xlsx", "row 3, holds a formula whose value was never stored"),

@@ -132,8 +132,8 @@ def test_tabs_separate_where_the_name_says_so(tmp_path: Path) -> None:
         (b"x,y\n1,a\n" + b"2,b\n" * 9_000 + b"3,M\xfcller\n", "t.csv, line 9003, is not UTF-8"),
         ("x,y\n1,a\n".encode("utf-16"), "UTF-8"),
         (b"PAR1\x00\x00\x00", "usable name"),
-        ("x,x\n1,a\n", "names a column twice"),
-        ("x,X\n1,a\n", "names a column twice"),
+        ("x,x\n1,a\n", "names two columns `X`"),
+        ("x,X\n1,a\n", "names two columns `X`"),
         ("x,\n1,a\n", "a column without a usable name"),
         ('x,"y\nz"\n1,a\n', "first line that names no columns"),
         ("x" * 3_000_000, "first line that names no columns"),
@@ -217,8 +217,8 @@ def test_members_of_objects_are_taken_apart_in_the_query(tmp_path: Path) -> None
         ('{"x": ' + "[" * 100_000 + "}\n", "line 1, is no JSON object"),
         ('{"x": "\\ud800", "y": 1}\n', "line 1, is not UTF-8"),
         (b'{"x": "\xff", "y": 1}\n', "line 1, is not UTF-8"),
-        ('{"x": 1, "X": 2}\n', "names a column twice"),
-        ('{"x": 1}\n{"X": 2}\n', "names a column twice"),
+        ('{"x": 1, "X": 2}\n', "names two columns `X`"),
+        ('{"x": 1}\n{"X": 2}\n', "names two columns `X`"),
         ('{"": 1}\n', "a column without a usable name"),
         ("{" + ",".join(f'"c{n}": 1' for n in range(2_100)) + "}\n", "too many"),
     ],
@@ -585,6 +585,13 @@ def test_a_text_for_no_value_holds_for_its_columns(tmp_path: Path, name: str, co
     assert every_row(setting.ask("p")) == {(OPEN, 1), (OPEN, OPEN)}
 
 
+def test_lines_above_the_names_of_columns_are_skipped(tmp_path: Path) -> None:
+    content = b'Export, of\n"2025, all"\nx,y\na,1\n'
+    predicate = "p(x: symbol, y: number)"
+    setting = written_as(tmp_path, "t.csv", content, "skip: 2", predicate)
+    assert rows(setting.ask("p")) == {("a", 1)}
+
+
 def test_a_column_that_is_not_there_is_no_silent_mistake(tmp_path: Path) -> None:
     setting = written_as(tmp_path, "t.csv", b"x,y\n1,2\n", "null: {z: [NA]}", PREDICATE)
     fails(setting.ask("p"), "has no column `z`, which `constat.yaml` names", "C0543")
@@ -623,6 +630,10 @@ def test_another_way_to_read_a_file_is_another_state_of_it(tmp_path: Path) -> No
         ("a,b\nü,2\n".encode("latin-1"), "", "windows-1252"),
         ("a;b\nü;2\n".encode("utf-16"), ";", "utf-16"),
         (b"", "", "utf-8"),
+        (b"Export of 2025\n\na;b\n1;2\n3;4\n5;6\n7;8\n9;1\n", ";", "utf-8"),
+        (b"a;b\n\x81;2\n", ";", "cp850"),
+        (b'a;b\n1;"x\ny"\n2;"z\nw"\n', ";", "utf-8"),
+        (b"a;b;c\n1;2;3\n4;5\n6;7;8\n9;1;2\n", ";", "utf-8"),
     ],
 )
 def test_separator_and_encoding_are_guessed(
@@ -631,29 +642,39 @@ def test_separator_and_encoding_are_guessed(
     (tmp_path / "t.csv").write_bytes(content)
     found = guess_files(tmp_path / "t.csv", "t.csv")
     assert (found.separator, found.encoding) == (separator, encoding)
+    assert found.skip == (2 if content.startswith(b"Export") else 0)
 
 
 @pytest.mark.parametrize(
     ("cells", "null", "locale", "doubtful"),
     [
-        (["1", "NA", "2.5", None], ("NA",), "", ()),
-        (["2026-01-01", "-", "N/A"], ("-", "N/A"), "", ()),
-        (["1.234,5", "12", "NA"], ("NA",), "de_DE", ()),
-        (["31.12.2025", "1.2.2026"], (), "de_DE", ()),
-        (["1,234.5", "12"], (), "en_US", ()),
-        (["12/31/2025", "1/2/2026"], (), "en_US", ()),
-        (["1/2/2026", "3/4/2026"], (), "", ()),
-        (["1,234", "5,678"], (), "", ()),
-        (["NA", "DE", "FR"], (), "", ("NA",)),
-        (["NA", "NA"], (), "", ("NA",)),
-        (["a", "b"], (), "", ()),
-        ([None, None], (), "", ()),
+        (["1", "NA", "2.5", None], ("NA",), "", ""),
+        (["2026-01-01", "-", "N/A"], ("-", "N/A"), "", ""),
+        (["1.234,5", "12", "NA"], ("NA",), "de_DE", ""),
+        (["31.12.2025", "1.2.2026"], (), "de_DE", ""),
+        (["1,234.5", "12"], (), "en_US", ""),
+        (["12/31/2025", "1/2/2026"], (), "en_US", ""),
+        (["1/2/2026", "3/4/2026"], (), "", ""),
+        (["1,234", "5,678"], (), "", ""),
+        (["NA", "DE", "FR"], (), "", "column X holds NA: write it under `null`"),
+        (["NA", "NA"], (), "", "column X holds NA"),
+        (["18.000", "9.400"], (), "", "every number of column X is written like 1.234"),
+        (["18.000", "9.4"], (), "", ""),
+        (["a", "b"], (), "", ""),
+        ([None, None], (), "", ""),
     ],
 )
 def test_words_for_no_value_and_spellings_are_guessed(
-    cells: list[str | None], null: tuple[str, ...], locale: str, doubtful: tuple[str, ...]
+    cells: list[str | None], null: tuple[str, ...], locale: str, doubtful: str
 ) -> None:
     found, doubts = guess_cells(TableFiles("t.csv"), {"X": cells})
     assert found.null.get("x", ()) == null
     assert found.locale["x"].name == locale if locale else "x" not in found.locale
-    assert tuple(doubts.get("X", ())) == doubtful
+    assert len(doubts) == bool(doubtful)
+    assert "".join(doubts).startswith(doubtful)
+
+
+def test_other_columns_say_what_a_point_between_digits_is() -> None:
+    columns = {"day": ["31.12.2025"], "fee": ["1,50"], "x": ["18.000", "9.400"]}
+    found, doubts = guess_cells(TableFiles("t.csv", ";"), columns)
+    assert (found.locale["x"].name, doubts) == ("de_DE", [])

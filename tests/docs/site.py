@@ -99,7 +99,7 @@ def _packed() -> Iterator[tuple[str, Path]]:
         if not _LEFT_OUT & set(within.parts):
             yield f"constat/{within.as_posix()}", file
     for library in (yaml, nx):
-        home = Path(library.__file__).parent
+        home = Path(str(library.__file__)).parent
         for file in home.rglob("*.py"):
             within = file.relative_to(home)
             if "tests" not in within.parts:
@@ -121,9 +121,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, "commands.md", content=commands()))
     files.append(File.generated(config, "playground/constat.zip", content=archive()))
     # Without it the page says that this copy of the site has no Python.
-    for file in PYTHON.glob("*.*"):
+    for part in PYTHON.glob("*.*"):
         files.append(
-            File.generated(config, f"playground/python/{file.name}", abs_src_path=str(file))
+            File.generated(config, f"playground/python/{part.name}", abs_src_path=str(part))
         )
     for file, page in beside().items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / file)))

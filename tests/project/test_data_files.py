@@ -75,6 +75,7 @@ def test_the_type_may_be_said(tmp_path: Path) -> None:
         ("{t: {file: t.csv, encoding: utf-9}}", "C0504", "`encoding`"),
         ("{t: {file: t.csv, encoding: rot13}}", "C0504", "`encoding`"),
         ("{t: {file: t.csv, encoding: idna}}", "C0504", "`encoding`"),
+        ("{t: {file: t.csv, skip: 5000}}", "C0504", "too large"),
         ("{t: {file: t.csv, null: []}}", "C0504", "names no texts"),
         ("{t: {file: t.csv, locale: {a: xx_YY}}}", "C0504", "`locale`"),
         ("{t: {file: t.csv, locale: de_DE}}", "C0504", "not a table"),

@@ -458,6 +458,34 @@ def test_what_went_wrong_comes_with_help_that_fits(tmp_path: Path) -> None:
     assert "geheim" not in driver.err
 
 
+def test_equal_rows_of_a_file_are_rows_each(tmp_path: Path) -> None:
+    (tmp_path / "fees.csv").write_text("day,fee\n2025-01-01,1.5\n2025-01-01,1.5\n2025-01-02,2\n")
+    assert run("init", tmp_path / "fees.csv", "--directory", tmp_path).code == 0
+    drafted = (tmp_path / "rules" / "sources.dl").read_text()
+    assert "fees(line: number, day: Date, " in drafted
+    assert "`line` numbers the rows of the file" in drafted
+    found = run("query", "?s = sum ?a : { fees(_, _, ?a) }", "--project", tmp_path)
+    assert "1 answer, proved" in found.out
+    assert found.out.split()[1] == "5"
+    wrong = run("query", "?s = sum ?a : { fees(_, ?a) }", "--project", tmp_path)
+    assert (wrong.code, "error[C02" in wrong.err) == (2, True)
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_drafted(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "bad.csv").write_text("a,b,c\n1,2,3\n1,2\n4,5,6\n")
+    (tmp_path / "data" / "good.csv").write_text("id,name\n1,x\n2,y\n")
+    begun = run("init", tmp_path / "data", "--directory", tmp_path)
+    assert begun.code == 0
+    assert "left out: " in begun.out
+    assert "bad.csv, line 3, has 2 fields; 3 are named" in begun.out
+    assert ".decl good(" in (tmp_path / "rules" / "sources.dl").read_text()
+    (tmp_path / "data" / "good.csv").unlink()
+    other = tmp_path / "other"
+    (tmp_path / "data").rename(other)
+    assert run("init", other, "--directory", tmp_path / "other").code == 2
+
+
 FOREIGN = (
     "id;name;price;day\n1;M\u00fcller;1.234,50;31.12.2025\n2;NA;NA;1.2.2026\n3;X;12;2.2.2026\n"
 )
@@ -471,7 +499,7 @@ def test_a_file_of_another_country_is_read_as_it_is_written(tmp_path: Path) -> N
         "bills: NA means that there is no value in `price`",
         "bills: `price`, `day` as written in de_DE",
         "bills is not UTF-8: where letters look wrong, name its encoding",
-        "column name of bills holds NA: list it under `null` where that means",
+        "bills: column name holds NA: write it under `null` where that is no value",
     ):
         assert said in begun.out
     drafted = (tmp_path / "rules" / "sources.dl").read_text()
@@ -481,7 +509,7 @@ def test_a_file_of_another_country_is_read_as_it_is_written(tmp_path: Path) -> N
     assert "Müller  1234.5  2025-12-31" in found.out
     assert run("rules", "test", "--project", tmp_path).code == 0
     written = (tmp_path / "constat.yaml").read_text()
-    assert "    # column name of bills holds NA: list it" in written
+    assert "    # bills: column name holds NA: write it" in written
     config = written.replace('"price": ["NA"]', '"price": ["NA"]\n          "name": ["NA"]')
     (tmp_path / "constat.yaml").write_text(config)
     rules = tmp_path / "rules" / "sources.dl"

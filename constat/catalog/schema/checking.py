@@ -221,6 +221,12 @@ class Checked:
     near: NearKey | None = None
     strange: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    @property
+    def is_of_texts(self) -> bool:
+        """Whether it is a file that declares no types."""
+        declared = {one.declared for one in self.table.columns}
+        return self.table.kind == "file" and declared == {"VARCHAR"}
+
 
 @frozen
 class NearKey:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.catalog.schema.checking import row_keys
+from constat.catalog.schema.checking import Decided, row_keys
+from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
 from constat.catalog.schema.words import identifier, singular, words_of
 from constat.diagnostics import ConstatError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from constat.catalog.schema.checking import Checked, Decided, NearKey
+    from constat.catalog.schema.checking import Checked, NearKey
     from constat.catalog.schema.described import Relationship, TableSchema
     from constat.diagnostics import Diagnostic
 
@@ -135,6 +136,10 @@ _CONSTRAINTS: Final = """\
 // The foreign keys of the source. `constat check-data` tells which rows break them, or a key above.
 // `@[null = none]`: a row that is NULL there refers to nothing, as in SQL.
 """
+
+
+_LINE: Final = ColumnSchema("rowid", "BIGINT", nullable=False, generated=True)
+"""Which row of a file it is: without it equal rows would be one."""
 
 
 @frozen
@@ -251,6 +256,10 @@ def _predicate(checked: Checked, taken: Collection[str], wanted: Sequence[str]) 
         else:
             chosen.append(one)
     columns: dict[str, DraftedColumn] = {}
+    if checked.repeated and checked.is_of_texts:
+        columns["line"] = DraftedColumn(
+            "line", Decided(_LINE, Kind.NUMBER, full=True), Kind.NUMBER, cast=False
+        )
     for one in chosen:
         name = identifier(one.column.name, columns, "c")
         columns[name] = DraftedColumn(name, one, one.kind or Kind.SYMBOL, one.cast)
@@ -333,6 +342,10 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
         yield f"// Left out: {len(one.left_out) - MOST_COLUMNS:,} further columns."
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
+    if any(column.decided.column is _LINE for column in one.columns):
+        yield "// `line` numbers the rows of the file, so that each of them counts in a sum."
+    elif one.checked.repeated:
+        yield "// Equal rows are one row here: a sum takes each of their values once."
     yield from _near_key(one)
     yield from map(_almost, filter(lambda each: each.decided.almost, one.columns))
     for column in one.columns:
@@ -507,6 +520,8 @@ def _input(one: DraftedPredicate, dialect: str) -> str:
 def _may_repeat(one: DraftedPredicate) -> bool:
     """Whether rows could be equal in the columns that are taken."""
     names = {column.decided.column.name for column in one.columns}
+    if any(column.decided.column is _LINE for column in one.columns):
+        return False
     if any(key <= names for key in row_keys(one.table)) and not _unsound(one.checked.findings):
         return False
     return one.checked.repeated is not False or len(names) < len(one.table.columns)
@@ -521,6 +536,10 @@ def _query(one: DraftedPredicate, dialect: str) -> str:
 
     columns = []
     for column in one.columns:
+        if column.decided.column is _LINE:
+            number = exp.Add(this=exp.column("rowid"), expression=exp.Literal.number(1))
+            columns.append(exp.alias_(number, column.name))
+            continue
         read = _plain(column_of(column.decided.column.name))
         columns.append(as_text(read) if column.cast else read)
     source = source_of(one.table)
