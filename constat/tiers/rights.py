@@ -238,8 +238,11 @@ class _Restricted:
                 cell is OPEN or place in columns for place, cell in enumerate(one.row)
             ) and (not columns or _of(one.row, columns) in keys)
             if asked or self._is_shown(one.row):
-                row = self._cells(one.row)
-                openings[Opening(row, self._reason, RIGHTS, one.assumption)] = None
+                row, word = self._cells(one.row), one.assumption
+                if word is not None and word.kind == "fact":
+                    # It says a whole row, and to leave it open without it is safe.
+                    word = None
+                openings[Opening(row, self._reason, RIGHTS, word)] = None
             else:
                 sure = False
         return sure
