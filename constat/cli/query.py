@@ -377,9 +377,11 @@ def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -
 
 
 def _shown(answers: Answers, wanted: _Wanted) -> tuple[Shown, int]:
-    rows, left_out = _chosen(answers, wanted)
+    rows, left_out, unplaced = _chosen(answers, wanted)
     columns = _columns(answers, wanted)
-    return Shown(answers, rows, columns, confidence=wanted.confidence), left_out
+    shown = Shown(answers, rows, columns, confidence=wanted.confidence)
+    shown.unplaced = unplaced
+    return shown, left_out
 
 
 def _waited(answers: Answers, what: str, rows: str = "") -> Answers:
@@ -443,15 +445,23 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
         raise ConstatError(found)
 
 
-def _chosen(answers: Answers, wanted: _Wanted) -> tuple[Rows, int]:
-    """Give the rows to write, in order, and how many of the others the limit leaves out."""
+def _chosen(answers: Answers, wanted: _Wanted) -> tuple[Rows, int, int]:
+    """Give the rows to write, in order, and how many of the others the limit leaves out.
+
+    The last number is how many of those may belong to the rows that are written: what the rows are
+    sorted by is not known of them.
+    """
     rows = answers.rows
     if wanted.verdicts:
         rows = rows.only(verdict for name, verdict in _VERDICTS if name in wanted.verdicts)
     rows = _ordered(answers, rows, wanted)
     if wanted.limit is None or len(rows) <= wanted.limit:
-        return rows, 0
-    return rows[: wanted.limit], len(rows) - wanted.limit
+        return rows, 0, 0
+    rest, unplaced = rows[wanted.limit :], 0
+    if wanted.order:
+        first = wanted.order.split(",")[0].partition(":")[0].strip()
+        unplaced = rest.unknown(_column(answers, first).name)
+    return rows[: wanted.limit], len(rest), unplaced
 
 
 def _ordered(answers: Answers, rows: Rows, wanted: _Wanted) -> Rows:

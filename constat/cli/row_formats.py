@@ -48,7 +48,7 @@ class Shown:
     """The rows to write, and which of their columns.
 
     `models` is what models used for them; `given_before` says that rows were shown already, before
-    their check had ended.
+    their check had ended. `unplaced` counts the rows left out that may belong to those written.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class Shown:
         self.confidence = confidence
         self.models: dict[str, object] | None = None
         self.given_before = False
+        self.unplaced = 0
 
     def values(self, row: AnswerRow) -> tuple[Value, ...]:
         """Give the values of the columns that are written."""
@@ -158,6 +159,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
             "fewest": len(answers) if answers.fewest is None else answers.fewest,
             "shown": len(shown.rows),
             "left_out": left_out,
+            "unplaced": shown.unplaced,
         },
         "assumptions": [assumption_json(one) for one in answers.assumptions],
         "conflicts": list(answers.conflicts),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.cli.output import safe
 from constat.cli.results import NOT_ONE, conflict_text, not_one_text
+from constat.diagnostics import counted
 from constat.evaluation import Verdict
 from constat.logic import NullCell, display_value
 from constat.session import Settled
@@ -188,6 +189,9 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
         yield "the check goes on: all that follows is being counted again from the rules"
     if left_out:
         yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
+    if shown.unplaced:
+        rows = counted(shown.unplaced, "row")
+        yield f"{rows} of those may belong further up: what it is sorted by is not known"
     if answers.snapshot == NOT_ONE:
         yield not_one_text()
     yield from _assumptions(answers)

@@ -455,6 +455,14 @@ class Rows:
         unknown = [row for row in self.values if isinstance(row[place], NullCell)]
         return Rows(self.answers, [*known, *unknown])
 
+    def unknown(self, column: str) -> int:
+        """Count the rows that may have any value in a column: what stands there is not known."""
+        if isinstance(self.values, StoredRows):
+            return 0
+        place = [one.name for one in self.answers.columns].index(column)
+        cells = (row[place] for row in self.values)
+        return sum(isinstance(one, NullCell) and not one.policy.is_empty for one in cells)
+
 
 # Only what no assumption would close is named; each reason has one goal to ask for, which can be
 # pasted back.

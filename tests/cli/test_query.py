@@ -240,6 +240,22 @@ def test_a_limit_says_how_many_more_there_are(still_shop: Path) -> None:
     assert nothing["rows"] == []
 
 
+def test_a_limit_says_which_rows_have_no_known_place(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("n,b\n1,5\n2,\n3,7\n4,9\n5,\n")
+    config = "databases: {t: {files: {t: t.csv}}}\nrules: t.dl\n"
+    (tmp_path / "constat.yaml").write_text(config)
+    text = """.decl t(n: number, @[null = unknown] b: number)
+.input t(source = "t", query = "SELECT n, b FROM t")
+"""
+    (tmp_path / "t.dl").write_text(text)
+    ran = query(tmp_path, "t(?n, ?b)", "--order", "b:desc", "--limit", "2")
+    assert "2 rows of those may belong further up" in ran.out
+    told = query(tmp_path, "t(?n, ?b)", "--order", "b", "--limit", "4", "--format", "json").json
+    assert (told["counts"]["left_out"], told["counts"]["unplaced"]) == (1, 1)
+    plain = query(tmp_path, "t(?n, ?b)", "--order", "n", "--limit", "2")
+    assert "further up" not in plain.out
+
+
 def test_columns_and_verdicts_are_chosen(things: Path, still_shop: Path) -> None:
     ran = query(things, "pair(?x, ?y)", "--columns", "y,x", "--format", "csv", "--limit", "1")
     assert ran.out.splitlines() == ["y,x,verdict,assumptions", "b,a,PROVED,"]

@@ -457,6 +457,9 @@ class AnswerCounts(TypedDict):
     ]
     shown: Annotated[Count, "Rows in `rows`."]
     left_out: Annotated[Count, "Rows that --limit leaves out."]
+    unplaced: Annotated[
+        Count, "Those of them that may belong further up: what rows are sorted by is not known."
+    ]
 
 
 class OpenReason(TypedDict):
