@@ -15,8 +15,8 @@ from asyncio import to_thread
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
+from langgraph.checkpoint import base
 from langgraph.checkpoint.base import (
-    WRITES_IDX_MAP,
     BaseCheckpointSaver,
     CheckpointTuple,
     get_checkpoint_id,
@@ -164,7 +164,7 @@ class Saver(BaseCheckpointSaver[str]):
         thread, space, name = _named(config)
         with self._archive.writing() as connection:
             for number, (channel, value) in enumerate(writes):
-                at = WRITES_IDX_MAP.get(channel, number)
+                at = base.WRITES_IDX_MAP.get(channel, number)
                 verb = "IGNORE" if at >= 0 else "REPLACE"
                 row = (thread, space, name, task_id, at, channel, task_path)
                 connection.execute(
