@@ -16,6 +16,7 @@ from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
 from constat.catalog.drivers import file_outside
 from constat.catalog.schema.introspection import reading
+from constat.catalog.schema.local import look
 from constat.diagnostics import ConstatError, Severity, counted
 from constat.explore.sandbox.levels import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
@@ -194,6 +195,12 @@ def _database(
         yield Finding(check, ERROR, problem.reason, hint, problem.code)
         return
     yield from problems
+    if database.files:
+        _, described = look(database, project.folder, project.catalog.seconds, "")
+        for table in described.tables if described is not None else ():
+            for reason in table.problems:
+                hint = "mend the file, or say how it is written, beside `file`"
+                yield Finding(check, WARNING, f"table {table.name}: {reason}", hint, "C0543")
     if outside := file_outside(database, project.folder):
         hint = (
             "a copy of the folder reads the same file; keep it inside if they shall move together"

@@ -480,6 +480,9 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_drafted(tmp_path: 
     assert "left out: " in begun.out
     assert "bad.csv, line 3, has 2 fields; 3 are named" in begun.out
     assert ".decl good(" in (tmp_path / "rules" / "sources.dl").read_text()
+    (tmp_path / "data" / "bad.csv").write_text("a,,c\n1,2,3\n")
+    told = run("doctor", "--project", tmp_path).out
+    assert "table bad: bad.csv has no usable name for its column 2" in told
     (tmp_path / "data" / "good.csv").unlink()
     other = tmp_path / "other"
     (tmp_path / "data").rename(other)
