@@ -746,12 +746,21 @@ def _review_lines(item: Item) -> Iterator[str]:
 
 
 _COMMANDS: Final = (
+    ("add", "Copy a library of others into the project, and lock it.", "packages.add_command"),
     ("approve", "Let a draft in, or a rule that a model wrote.", approve_command),
     ("check", "Check rule files, and whether stock Souffle could read them.", check_command),
+    ("diff", "Tell what another version of a library would change.", "packages.diff_command"),
     ("fmt", "Write rule files in the canonical layout.", fmt_command),
     ("import", "Read rules in pyDatalog's syntax.", import_command),
     ("list", "List rules and predicates.", list_command),
+    (
+        "lock",
+        "Fetch and lock the libraries of others.",
+        "packages.lock_command",
+    ),
+    ("publish", "Write a library as a wheel.", "packages.publish_command"),
     ("reject", "Refuse a draft, or take back an approval.", reject_command),
+    ("remove", "Take a library of others out of the project.", "packages.remove_command"),
     ("review", "Show drafts, and what they would change.", review_command),
     ("test", "Run the cases of rule libraries.", test_command),
 )

@@ -11,11 +11,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from constat.diagnostics import ConstatError, Diagnostic
+from constat.diagnostics import ConstatError, Diagnostic, Span
 from constat.logic import LOCALES, find_locale
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
 from constat.project.files import read_files
-from constat.project.places import CONFIGURATION, files_at, folder_at, inside
+from constat.project.places import (
+    CONFIGURATION,
+    PACKAGES,
+    PACKAGES_LOCK,
+    files_at,
+    folder_at,
+    inside,
+)
 from constat.project.reading import Expanded, Sections, expand, suggestion
 from constat.project.settings import (
     ANTHROPIC,
@@ -66,6 +73,7 @@ if TYPE_CHECKING:
 
     from constat.project.apis import ApiSetting
     from constat.project.documents import DocumentsSetting
+    from constat.project.packages import Package
 
 # Bounds have an upper end, whatever is written.
 
@@ -613,6 +621,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "project": "the name of the project",
         "rules": "rule files, and folders of them",
         "libraries": "folders of rules outside the project",
+        "packages": "libraries that others publish, copied and locked by `constat rules add`",
         "databases": "what rules call a source: an address, or a folder of files",
         "apis": "servers whose operations are predicates, described by OpenAPI or GraphQL",
         "documents": "files that people read: texts, pages, letters; rules ask what they say",
@@ -657,8 +666,11 @@ def load_project(
     *,
     environment: Mapping[str, str] | None = None,
     libraries: Sequence[Path] = (),
+    packages: bool = True,
 ) -> Project:
     """Read `constat.yaml` of the folder. `libraries` are further folders rules may lie in.
+
+    Without `packages` only the project's own rules are read, whatever is locked.
 
     Raises `ConstatError` with all mistakes of the file, each with its place.
     """
@@ -668,7 +680,7 @@ def load_project(
         raise ConstatError(diagnostics)
     variables = environment_of(folder) if environment is None else environment
     project = _Loading(Path(folder).resolve(), Sections(diagnostics), variables).project(
-        document, tuple(libraries)
+        document, tuple(libraries), packages=packages
     )
     if diagnostics:
         raise ConstatError(diagnostics)
@@ -715,11 +727,14 @@ class _Loading:
         self.environment = environment
         self.rule_folders: dict[Path, None] = {}
 
-    def project(self, document: Node, given: tuple[Path, ...]) -> Project:
+    def project(self, document: Node, given: tuple[Path, ...], *, packages: bool) -> Project:
         top = self.sections.table(document, CONFIGURATION, tuple(TOP_LEVEL))
         keys = read_keys(top.get("keys", Table((), document.span)), self.folder, self.sections)
         empty = Table((), document.span)
         roots = (self.folder, *given, *self._libraries(top.get("libraries")))
+        locked = self._packages(top) if packages else ()
+        places = (self.folder / PACKAGES / one.name for one in locked)
+        packed = [file for one in places for file in files_at(one, _RULE_SUFFIX) or ()]
         return Project(
             folder=self.folder,
             name=self.sections.text(top.get("project"), "`project`", self.folder.name),
@@ -729,8 +744,9 @@ class _Loading:
             },
             apis=self._apis(top),
             documents=self._documents(top),
-            rules=self._rules(top.get("rules"), roots),
+            rules=tuple(dict.fromkeys((*packed, *self._rules(top.get("rules"), roots)))),
             rule_roots=roots,
+            packages=locked,
             facts=read_facts(top.get("facts", empty), self.environment, self.sections),
             closed=read_closed(top.get("closed", empty), self.sections, CONFIGURATION),
             conflicts=self._word(top.get("conflicts"), "conflicts", CONFLICTS),
@@ -828,6 +844,16 @@ class _Loading:
             else:
                 folders.append(folder)
         return tuple(folders)
+
+    def _packages(self, top: Mapping[str, Node]) -> tuple[Package, ...]:
+        if "packages" not in top and not (self.folder / PACKAGES_LOCK).exists():
+            return ()
+        from constat.project.packages import locked_packages, read_wanted  # noqa: PLC0415  loaded when it is used
+
+        wanted = read_wanted(
+            top.get("packages", Table((), Span(CONFIGURATION, 1, 1, 1, 1))), self.sections
+        )
+        return locked_packages(self.folder, wanted, self.sections)
 
     def _rules(self, node: Node | None, roots: tuple[Path, ...]) -> tuple[Path, ...]:
         files: dict[Path, None] = {}

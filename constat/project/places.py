@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CONFIGURATION: Final = "constat.yaml"
+PACKAGES: Final = "packages"
+"""The folder of a project that the libraries of others are copied into."""
+PACKAGES_LOCK: Final = "packages.lock"
+MANIFEST: Final = "library.yaml"
+"""What a library of rules says of itself."""
 _PYPROJECT: Final = "pyproject.toml"
 _LARGEST_PYPROJECT: Final = 1 << 20
 

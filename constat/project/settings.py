@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from constat.project.apis import ApiSetting
     from constat.project.documents import DocumentsSetting
     from constat.project.files import TableFiles
+    from constat.project.packages import Package
     from constat.project.reading import Expanded, Sections
 
 # Without a word of the project no predicate is planned by a model, and every bound is finite.
@@ -654,7 +655,8 @@ class Project:
     values for one key counts, `check` when answers in bulk are counted again. `state` is where
     Constat writes.
     `keys` are trusted for their roles; `log` says whether decisions are written down, `record`
-    whose answers are recorded. `locale` is that of numbers and days in sentences.
+    whose answers are recorded. `locale` is that of numbers and days in sentences. `packages` are
+    libraries of others whose copies are as locked; their files are among `rules`.
     """
 
     folder: Path
@@ -684,6 +686,7 @@ class Project:
     explore: ExploreSetting = field(default_factory=ExploreSetting)
     memory: MemorySetting = field(default_factory=MemorySetting)
     rule_folders: tuple[Path, ...] = ()
+    packages: tuple[Package, ...] = ()
     config_name: str = "constat.yaml"
 
 

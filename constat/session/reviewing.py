@@ -18,6 +18,7 @@ from constat.library.approvals import (
     standing,
     why_proposed,
 )
+from constat.library.loading import load_rules
 from constat.library.reviewing.drafts import (
     JoinedProgram,
     is_numbered,
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from constat.logic import Rule
     from constat.model import Task
     from constat.model.asking import AskingClient
+    from constat.project import Project
     from constat.proof.signing import SigningKey
     from constat.session.reviewing_library import Numbers
     from constat.session.reviewing_report import Effect
@@ -231,6 +233,68 @@ class Views:
             ),
             remarks=tuple(filter(None, dict.fromkeys(doubts))),
         )
+
+
+@frozen
+class Upgrade:
+    """What other rule files would change: rules by their ids, and rows of predicates.
+
+    `needed` are predicates that then want rows from outside and did not before. Rules that are
+    new or gone are written with their attributes.
+    """
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[tuple[str, str, str], ...]
+    """Each with its id, its text before and after."""
+    needed: tuple[str, ...]
+    effects: tuple[Effect, ...]
+
+
+def compare_upgrade(session: Session, project: Project, seconds: float = SECONDS) -> Upgrade:
+    """Compare a session with the same project over other rule files, on the present data.
+
+    Nothing is written, and no model is asked. Raises `ConstatError` where those files are wrong.
+    """
+    before, texts = session.program, dict[str, str]()
+    after = load_rules(project, texts)
+    old, new = _texts_of(before), _texts_of(after)
+    changed = [name for name in old.keys() & new.keys() if old[name][1:] != new[name][1:]]
+    different = {*changed, *(old.keys() ^ new.keys())}
+    heads = dict.fromkeys(
+        part[name][0] for part in (old, new) for name in sorted(different) if name in part
+    )
+    rows = _facts_of(before) ^ _facts_of(after)
+    heads |= dict.fromkeys(sorted(head for head, _ in rows))
+    joined = JoinedProgram(after, texts=texts)
+    with session.over(joined, models=_NoModels(session.project)) as other:
+        found = effects(other.beside(before), other, heads, seconds=seconds)
+    return Upgrade(
+        added=tuple(new[name][1] for name in sorted(new.keys() - old.keys())),
+        removed=tuple(old[name][1] for name in sorted(old.keys() - new.keys())),
+        changed=tuple((name, old[name][1], new[name][1]) for name in sorted(changed)),
+        needed=tuple(sorted(after.external - before.external)),
+        effects=found,
+    )
+
+
+def _texts_of(program: AnalysedProgram) -> dict[str, tuple[str, str]]:
+    """Give head and text of each rule by its id."""
+    known = program.program.predicates
+    return {
+        rule.id: (rule.head.predicate, print_rule(plain(rule), known))
+        for rule in program.rules
+        if rule.body
+    }
+
+
+def _facts_of(program: AnalysedProgram) -> set[tuple[str, str]]:
+    known = program.program.predicates
+    return {
+        (rule.head.predicate, print_rule(plain(rule), known))
+        for rule in program.rules
+        if not rule.body
+    }
 
 
 def hypothetical(subjects: list[Subject]) -> list[Approval]:

@@ -258,7 +258,7 @@ class Review:
                 {"name": one.name, "own": one.own, "problems": list(one.problems)}
                 for one in self.cases
             ],
-            "effects": [_reviewing_effect(one) for one in self.effects],
+            "effects": [effect_to_json(one) for one in self.effects],
             "remarks": list(self.remarks),
             "problem": self.problem,
         }
@@ -305,7 +305,7 @@ class Review:
             yield from (f"  {one.name}: {problem}" for problem in one.problems)
         yield "effect on the present data:"
         for effect in self.effects:
-            yield from _effect_lines(effect)
+            yield from effect_lines(effect)
         if not self.effects:
             yield "  none"
         if self.remarks:
@@ -342,7 +342,8 @@ def _indented(text: str) -> Iterator[str]:
     return (f"  {line}" for line in text.rstrip("\n").split("\n"))
 
 
-def _effect_lines(effect: Effect) -> Iterator[str]:
+def effect_lines(effect: Effect) -> Iterator[str]:
+    """Say in lines how the rows of a predicate differ."""
     if effect.reason and not effect.transitions:
         yield f"  {effect.predicate}: {effect.reason}"
         return
@@ -355,7 +356,8 @@ def _effect_lines(effect: Effect) -> Iterator[str]:
         yield f"    {one.before} -> {one.after}: {', '.join(one.shown)}{more}"
 
 
-def _reviewing_effect(effect: Effect) -> dict[str, object]:
+def effect_to_json(effect: Effect) -> dict[str, object]:
+    """Give it as JSON values."""
     found = {name: _listed(value) for name, value in asdict(effect).items()}
     found["transitions"] = [
         {name: _listed(value) for name, value in asdict(one).items()} for one in effect.transitions

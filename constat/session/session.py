@@ -329,6 +329,7 @@ class Session(
                 ]
                 told = "\n".join(digests)
                 found.append(f"{root.name} {sha256(told)}")
+            found += [one.told for one in self.project.packages]
             self._library_names = tuple(found)
         return self._library_names
 

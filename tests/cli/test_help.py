@@ -99,8 +99,19 @@ class Workplace:
         shutil.rmtree(state, ignore_errors=True)
         (state.parent / "approvals.jsonl").unlink(missing_ok=True)
         restore(self.where, state.parent, example.words[0])
+        if "--project shop" in example.line:
+            self.prepare_packages()
         for fact in STATED if example.words[0] == "facts" else ():
             run("facts", "add", fact, "--by", "alice", "--project", state.parent)
+
+    def prepare_packages(self) -> None:
+        """Begin a project with a library of others in it."""
+        shop = self.where / "shop"
+        shutil.rmtree(shop, ignore_errors=True)
+        shop.mkdir()
+        (shop / "constat.yaml").write_text("project: shop\n", encoding="utf-8")
+        library = self.where / "rules" / "customer-value"
+        assert run("rules", "add", library, "--project", shop).code == 0
 
     def run(self, example: Example) -> Ran:
         """Run an example: in this process, or by a shell where it needs one."""

@@ -307,6 +307,42 @@ class MaterializeResult(TypedDict):
     models: NotRequired[ModelCosts | None]
 
 
+class LockedPackage(TypedDict):
+    """A library of others, as `packages.lock` has it."""
+
+    name: Annotated[str, "The library."]
+    version: Annotated[str, "Its version."]
+    source: Annotated[str, "Where it was read: a path, an address, or what pip installed."]
+    prefix: Annotated[str, "What stands before its names here; empty where they are its own."]
+    commit: Annotated[str, "The commit of a repository; empty for other sources."]
+    requires: Annotated[dict[str, str], "Other libraries, and which versions of them."]
+    files: Annotated[str, "The hash of its files as they were published."]
+    copy: Annotated[str, "The hash of their copy in the project."]
+
+
+class RulesAddResult(TypedDict):
+    """The libraries of others that a project has now."""
+
+    packages: Annotated[list[LockedPackage], "All of them."]
+    changed: Annotated[list[str], "Those that are new, gone or others."]
+
+
+class RulesLockResult(TypedDict):
+    """The libraries of others, and with `--check` whether all are as locked."""
+
+    packages: Annotated[list[LockedPackage], "All of them; with `--check` those that are."]
+    changed: Annotated[list[str], "Those that are new, gone or others; with `--check` none."]
+    problems: Annotated[list[str], "What is not as locked; without `--check` nothing."]
+
+
+class ChangedRule(TypedDict):
+    """A rule that reads otherwise."""
+
+    rule: Annotated[str, "Its id."]
+    before: Annotated[str, "The rule in the project."]
+    after: Annotated[str, "The rule in the other version."]
+
+
 class RulesApproveResult(TypedDict):
     """What the approval came to."""
 
@@ -321,6 +357,16 @@ class RulesApproveResult(TypedDict):
     approvals: Annotated[Count, "How many approvals count."]
     needed: Annotated[Count, "How many are needed."]
     translation: NotRequired[Translation]
+
+
+class RulesPublishResult(TypedDict):
+    """The wheel that was written."""
+
+    library: Annotated[str, "The library."]
+    version: Annotated[str, "Its version."]
+    wheel: Annotated[str, "The path of the wheel."]
+    files: Annotated[str, "The hash of its files."]
+    paths: Annotated[list[str], "The files in it, below its folder."]
 
 
 class UnusedColumns(TypedDict):
@@ -549,6 +595,18 @@ class ReviewEffect(TypedDict):
     reason: Annotated[str, "Why not all rows were compared; empty where they were."]
 
 
+class RulesDiffResult(TypedDict):
+    """What another version of a library would change."""
+
+    before: Annotated[LockedPackage, "The version in the project."]
+    after: Annotated[LockedPackage, "The other one."]
+    added: Annotated[list[str], "Rules that are new."]
+    removed: Annotated[list[str], "Rules that are gone."]
+    changed: Annotated[list[ChangedRule], "Rules that read otherwise."]
+    needed: Annotated[list[str], "Predicates that would need rows from outside."]
+    effects: Annotated[list[ReviewEffect], "Rows that would be others, with the present data."]
+
+
 class RuleReview(TypedDict):
     """One that was named."""
 
@@ -723,12 +781,17 @@ RESULTS: Final = MappingProxyType(
         "facts-retract": Result(Annotated[list[ListedFact], "The facts that were taken back."]),
         "facts-tell": Result(FactsTellResult),
         "materialize": Result(MaterializeResult),
+        "rules-add": Result(RulesAddResult),
         "rules-approve": Result(RulesApproveResult),
         "rules-check": Result(RulesCheckResult),
+        "rules-diff": Result(RulesDiffResult),
         "rules-fmt": Result(RulesFmtResult),
         "rules-import": Result(RulesImportResult),
         "rules-list": Result(RulesListResult),
+        "rules-lock": Result(RulesLockResult),
+        "rules-publish": Result(RulesPublishResult),
         "rules-reject": Result(RulesRejectResult),
+        "rules-remove": Result(RulesAddResult),
         "rules-review": Result(RulesReviewResult),
         "rules-test": Result(RulesTestResult),
         "run": Result(RunResult),

@@ -15,6 +15,7 @@ from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Po
 from constat.frozen import frozen
 from constat.library.files import CASES, SUFFIX
 from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable
+from constat.project.places import MANIFEST
 from constat.store.clock import now
 from constat.syntax import load_program, parse_goal, print_row, read_annotations
 from constat.tiers.tier import content_hash, matched_keys, rows_for
@@ -640,10 +641,28 @@ def find_libraries(paths: Sequence[Path], roots: Sequence[Path] = ()) -> tuple[L
     for path in paths:
         for folder, cases in _under(path):
             chosen.setdefault(folder, {}).update(dict.fromkeys(cases))
-    return tuple(
-        Library(folder, tuple(_rule_files(folder)), tuple(cases), tuple(roots))
-        for folder, cases in chosen.items()
-    )
+    found = []
+    for folder, cases in chosen.items():
+        required = required_beside(folder)
+        files = [*_rule_files(folder), *(file for one in required for file in _rule_files(one))]
+        found.append(Library(folder, tuple(files), tuple(cases), (*roots, *required)))
+    return tuple(found)
+
+
+def required_beside(folder: Path) -> tuple[Path, ...]:
+    """Give the folders beside a library of those that its manifest requires, and they in turn."""
+    found: dict[Path, None] = {}
+    waiting = [folder]
+    while waiting:
+        manifest = waiting.pop() / MANIFEST
+        if manifest.is_file():
+            # Few libraries have a manifest that requires others.
+            from constat.project.packages import read_required  # noqa: PLC0415  loaded when it is used
+
+            places = [folder.parent / one for one in read_required(manifest)]
+            waiting += [one for one in places if one not in found and one.is_dir()]
+            found |= dict.fromkeys(one for one in places if one.is_dir())
+    return tuple(one for one in found if one != folder)
 
 
 def _under(path: Path) -> Iterator[tuple[Path, list[Path]]]:

@@ -1,0 +1,595 @@
+"""Libraries of rules that others publish: found, checked, renamed, locked, and published.
+
+In: a folder, a wheel, a distribution that pip installed, or a repository. Out: the files of one
+library with its manifest, and copies of them in a project. Nothing of a package is run, no archive
+is unpacked and no repository is checked out: files are read one by one, within bounds.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import zipfile
+import zlib
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.frozen import frozen
+from constat.library.loading import check_rules
+from constat.library.renaming import NameTable, names_of, renamed
+from constat.project.document import printable
+from constat.project.packages import (
+    MOST_BYTES,
+    MOST_FILE,
+    Manifest,
+    Package,
+    WantedPackage,
+    digest_of,
+    fits,
+    is_name,
+    is_part,
+    read_folder,
+    read_lock,
+    read_manifest,
+    require_bounds,
+    unreadable,
+    write_lock,
+)
+from constat.project.places import MANIFEST, PACKAGES, PACKAGES_LOCK
+from constat.store.replacing import replaced
+from constat.store.scratch import Scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+Files = dict[str, bytes]
+
+IN_WHEELS: Final = "constat_rules"
+"""The folder of a wheel whose folders are libraries."""
+_SUFFIX: Final = ".whl"
+_MOST_ENTRIES: Final = 20_000
+_GIT_SECONDS: Final = 180
+# A pack of a repository that is larger is not fetched; blocks of 512 bytes.
+_GIT_BLOCKS: Final = 512 << 11
+_REF: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,200}\Z")
+_SCHEMES: Final = ("https", "ssh", "file")
+
+
+@frozen
+class Fetched:
+    """A library as it was published."""
+
+    manifest: Manifest
+    files: Files
+    commit: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The hash of its files."""
+        return digest_of(self.files)
+
+
+def fetch(source: str, base: Path, name: str = "") -> Fetched:
+    """Read a library. `base` is the folder of relative paths, `name` which one is wanted, if known.
+
+    `source` is a folder, a wheel (`FILE.whl`, or `FILE.whl#NAME` where it has several), a
+    repository (`git+https://HOST/PATH@REF#subdirectory=FOLDER`) or the name of a library that pip
+    has installed. Raises `ConstatError`.
+    """
+    if not source.isprintable():
+        raise _nowhere("that", "name a folder, a wheel, a repository or what pip installed")
+    if source.startswith("git+"):
+        return _from_git(source)
+    path, _, within = source.partition("#")
+    place = base / path if path else None
+    if place is not None and path.endswith(_SUFFIX):
+        return _from_wheel(place, source, within or name)
+    try:
+        there = place is not None and place.is_dir()
+    except OSError:
+        there = False
+    if place is not None and there:
+        return _fetched(read_folder(place), source)
+    return _from_installed(source or name)
+
+
+def _fetched(files: Files, source: str, commit: str = "") -> Fetched:
+    if MANIFEST not in files:
+        rules = any(one.endswith(".dl") for one in files)
+        hint = "write one: `library: NAME`, `version: 1.0.0`, `licence: MIT`, `owners: [WHO]`"
+        raise unreadable(
+            f"`{printable(source)}` has no `{MANIFEST}`", hint if rules else "name another folder"
+        )
+    manifest = read_manifest(files[MANIFEST])
+    if not any(one.endswith(".dl") and "/" not in one for one in files):
+        raise unreadable(f"`{manifest.name}` holds no rule files")
+    return Fetched(manifest, files, commit)
+
+
+# ---------------------------------------------------------------------- wheels, installed ones
+
+
+def _from_wheel(path: Path, source: str, name: str) -> Fetched:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise unreadable(f"`{printable(source)}` is larger than {MOST_BYTES >> 20} MiB")
+        with zipfile.ZipFile(path) as archive:
+            libraries = _in_wheel(archive.infolist())
+            chosen = _chosen(sorted(libraries), name, source)
+            return _fetched(_unzipped(archive, libraries[chosen]), source)
+    except FileNotFoundError:
+        raise _nowhere(source, "name a file that is there") from None
+    except (OSError, ValueError, RuntimeError, NotImplementedError, EOFError) as problem:
+        raise unreadable(f"`{printable(source)}` is no wheel ({type(problem).__name__})") from None
+    except (zipfile.BadZipFile, zlib.error):
+        raise unreadable(f"`{printable(source)}` is no wheel, or is damaged") from None
+
+
+def _in_wheel(entries: Sequence[zipfile.ZipInfo]) -> dict[str, dict[str, zipfile.ZipInfo]]:
+    """Give the entries of each library by their paths below it; nothing else is looked at."""
+    if len(entries) > _MOST_ENTRIES:
+        raise unreadable(f"it has more than {_MOST_ENTRIES:,} entries")
+    found: dict[str, dict[str, zipfile.ZipInfo]] = {}
+    for one in entries:
+        head, _, rest = one.filename.partition("/")
+        name, _, path = rest.partition("/")
+        if head != IN_WHEELS or not is_name(name) or not is_part(path):
+            continue
+        if stat.S_ISLNK(one.external_attr >> 16):
+            raise unreadable(f"`{printable(path)}` is a link")
+        if path in found.setdefault(name, {}):
+            raise unreadable(f"`{printable(path)}` is in it twice")
+        found[name][path] = one
+    return found
+
+
+def _chosen(names: Sequence[str], wanted: str, source: str) -> str:
+    if wanted in names:
+        return wanted
+    if len(names) == 1 and not wanted:
+        return names[0]
+    if not names:
+        raise unreadable(f"`{printable(source)}` holds no folder `{IN_WHEELS}/NAME`")
+    listed = ", ".join(f"`{one}`" for one in names[:5])
+    path = source.partition("#")[0]
+    hint = f"name one: `{printable(path)}#{nearest(wanted, names) or names[0]}`"
+    raise unreadable(f"`{printable(source)}` holds {listed}", hint)
+
+
+def _unzipped(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> Files:
+    """Read entries; what they say of their size is not believed."""
+    files: Files = {}
+    size = 0
+    for path, one in entries.items():
+        with archive.open(one) as stream:
+            files[path] = stream.read(MOST_FILE + 1)
+        size += len(files[path])
+        require_bounds(path, files, size)
+    return files
+
+
+def _from_installed(name: str) -> Fetched:
+    plain = name.lower().replace("_", "-").removeprefix("constat-rules-")
+    if is_name(plain):
+        for one in metadata.distributions():
+            for file in one.files or ():
+                if file.parts == (IN_WHEELS, plain, MANIFEST):
+                    found = _fetched(read_folder(Path(str(one.locate_file(file))).parent), name)
+                    _require_honest(found.manifest, one.version)
+                    return found
+    hint = "give the path of its folder or wheel, or install it: `pip install "
+    raise _nowhere(name, f"{hint}constat-rules-{plain if is_name(plain) else 'NAME'}`")
+
+
+def _require_honest(manifest: Manifest, version: str) -> None:
+    if manifest.version != version:
+        message = f"pip installed version {printable(version)}"
+        raise unreadable(f"its manifest says version {manifest.version}, and {message}")
+
+
+def _nowhere(source: str, hint: str) -> ConstatError:
+    message = f"there is no package at `{printable(source)}`"
+    return ConstatError([Diagnostic("C0595", message, help=hint)])
+
+
+# ---------------------------------------------------------------------- repositories
+
+
+def _from_git(source: str) -> Fetched:
+    """Read a library of a repository without checking it out: no hook, link or filter is met."""
+    address, ref, folder = _parts_of(source)
+    with tempfile.TemporaryDirectory() as place:
+        _git(place, "init", "--quiet", "--bare")
+        _git(place, *("fetch", "--quiet", "--depth", "1", "--no-tags", "--", address, ref))
+        commit = _git(place, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
+        listed = _git(place, *("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
+        files: Files = {}
+        size = 0
+        for path, blob in _blobs(listed, folder):
+            files[path] = _git(place, "cat-file", "blob", blob)
+            size += len(files[path])
+            require_bounds(path, files, size)
+        return _fetched(files, source, commit)
+
+
+def _parts_of(source: str) -> tuple[str, str, str]:
+    """Give address, reference and folder of a repository."""
+    written, _, fragment = source.removeprefix("git+").partition("#")
+    form = "write `git+https://HOST/PATH@REF#subdirectory=FOLDER`"
+    try:
+        parts = urlsplit(written)
+        secret = parts.password is not None or (parts.username and parts.scheme == "https")
+    except ValueError:
+        raise _nowhere("that address", form) from None
+    if parts.scheme not in _SCHEMES:
+        raise _nowhere(source, f"{form}; known are {', '.join(_SCHEMES)}")
+    if secret:
+        # The address goes into constat.yaml and the lock.
+        hint = "leave name and password out: git asks its credential helper, or use ssh"
+        raise ConstatError([Diagnostic("C0595", "the address holds a password", help=hint)])
+    path, mark, ref = parts.path.rpartition("@")
+    folder = fragment.removeprefix("subdirectory=")
+    if (mark and not _REF.match(ref)) or ".." in PurePosixPath(folder).parts:
+        raise _nowhere(source, form)
+    plain = parts._replace(path=path if mark else parts.path)
+    return plain.geturl(), ref if mark else "HEAD", folder.strip("/")
+
+
+def _blobs(listed: bytes, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield path and object of each file that belongs to the library in a folder."""
+    root = f"{folder}/" if folder else ""
+    for line in listed.split(b"\0"):
+        described, _, raw = line.partition(b"\t")
+        path = raw.decode("utf-8", "replace")
+        inner = path.removeprefix(root)
+        if not path.startswith(root) or not is_part(inner):
+            continue
+        mode, kind, blob, size = described.decode().split()
+        if kind != "blob" or mode == "120000":
+            raise unreadable(f"`{printable(inner)}` is a link")
+        if int(size) > MOST_FILE:
+            raise unreadable(f"`{printable(inner)}` is larger than {MOST_FILE >> 20} MiB")
+        yield inner, blob
+
+
+def _git(place: str, *arguments: str) -> bytes:
+    """Run git in a folder of its own, bounded in time and in what it writes."""
+    environment = {
+        **os.environ,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": ":".join(_SCHEMES),
+        "GIT_DIR": place,
+        "LC_ALL": "C",
+    }
+    bounded = ("sh", "-c", f'ulimit -f {_GIT_BLOCKS}; exec "$@"', "git", "git")
+    options = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=false")
+    try:
+        done = subprocess.run(  # noqa: S603  the words after `git` are ours, or checked and behind `--`
+            (*bounded, *options, *arguments),
+            cwd=place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise unreadable(f"git was not done within {_GIT_SECONDS} seconds") from None
+    except OSError:
+        raise unreadable("git cannot be started", "install git, or give a folder") from None
+    if done.returncode:
+        # What git says may quote the address's server; its first line names the reason.
+        said = printable(done.stderr.decode("utf-8", "replace").partition("\n")[0], 160)
+        hint = "try `git ls-remote` with this address, and name a branch, a tag or a commit"
+        raise unreadable(f"git {arguments[0]} failed: {said}", hint)
+    return done.stdout
+
+
+# ---------------------------------------------------------------------- into a project
+
+
+@frozen
+class Locked:
+    """What a project has after its packages were locked: each with whether it is another one."""
+
+    packages: Mapping[str, Package]
+    changed: tuple[str, ...]
+
+
+@frozen
+class _Copy:
+    """A package on its way into a project."""
+
+    package: Package
+    files: Files
+    names: NameTable
+    """The names that it declares, as they were published, and as they are here."""
+    fresh: bool
+
+
+def present_packages(folder: Path) -> dict[str, Package]:
+    """Give the lock of a project. Raises `ConstatError` where it cannot be read."""
+    mistakes: list[Diagnostic] = []
+    found = read_lock(folder, mistakes)
+    if mistakes:
+        raise ConstatError(mistakes)
+    return found
+
+
+def prepare(
+    folder: Path, wanted: Mapping[str, WantedPackage], names: Iterable[str] | None = None
+) -> dict[str, _Copy]:
+    """Fetch packages and make their copies; the others, and those none depend on, stay.
+
+    Without `names` all are fetched. Nothing is written. Raises `ConstatError`.
+    """
+    present = present_packages(folder)
+    asked = set(wanted) if names is None else set(names)
+    stale = {one for one in wanted if one not in present}
+    again = {one for one in present if asked & present[one].requires.keys()}
+    fetched: dict[str, Fetched] = {}
+    for name in sorted((asked | stale | again) & wanted.keys()):
+        fetched[name] = fetch(wanted[name].source, folder, name)
+        _require_wanted(wanted[name], fetched[name].manifest)
+    requires = {name: dict(one.manifest.requires) for name, one in fetched.items()}
+    kept = {name: present[name] for name in wanted if name not in fetched}
+    requires |= {name: dict(one.requires) for name, one in kept.items()}
+    made: dict[str, _Copy] = {}
+    for name in _in_order(requires):
+        if name in kept:
+            files = read_folder(folder / PACKAGES / name)
+            made[name] = _Copy(kept[name], files, _published(files, kept[name].prefix), fresh=False)
+        else:
+            made[name] = _copied(wanted[name], fetched[name], made)
+    return made
+
+
+def _require_wanted(wanted: WantedPackage, manifest: Manifest) -> None:
+    if manifest.name != wanted.name:
+        message = f"`{wanted.name}` is wanted, and the library there is `{manifest.name}`"
+        hint = f"name it `{manifest.name}` in constat.yaml"
+        raise ConstatError([Diagnostic("C0595", message, wanted.span, help=hint)])
+    if not fits(manifest.version, wanted.version, wanted.span):
+        message = f"version {manifest.version} of `{wanted.name}` is there, not {wanted.version}"
+        hint = "fetch another version, or change `version:` in constat.yaml"
+        raise ConstatError([Diagnostic("C0599", message, wanted.span, help=hint)])
+
+
+def _in_order(requires: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Sort packages so that each comes after what it requires."""
+    done: dict[str, None] = {}
+    while len(done) < len(requires):
+        ready = [
+            name
+            for name, needs in sorted(requires.items())
+            if name not in done and all(one in done or one not in requires for one in needs)
+        ]
+        if not ready:
+            names = ", ".join(f"`{one}`" for one in sorted(requires.keys() - done.keys()))
+            message = f"these packages require each other: {names}"
+            hint = "a library may only require libraries that do not require it"
+            raise ConstatError([Diagnostic("C0599", message, help=hint)])
+        done |= dict.fromkeys(ready)
+    return list(done)
+
+
+def _copied(wanted: WantedPackage, fetched: Fetched, made: Mapping[str, _Copy]) -> _Copy:
+    manifest = fetched.manifest
+    foreign = NameTable()
+    for name, version in manifest.requires.items():
+        there = made.get(name)
+        if there is None or not fits(there.package.version, version):
+            have = "is not here" if there is None else f"is here as {there.package.version}"
+            asked = f"{name} {version}".strip()
+            message = f"`{manifest.name}` requires {asked}, which {have}"
+            hint = f"first `constat rules add` with the folder, wheel or address of `{name}`"
+            raise ConstatError([Diagnostic("C0599", message, wanted.span, help=hint)])
+        foreign |= there.names
+    own = names_of(fetched.files, wanted.prefix)
+    files = renamed(fetched.files, foreign | own)
+    if names_of(files, "").declared() != own.declared():
+        raise unreadable(f"the names of `{manifest.name}` cannot be given the prefix")
+    package = Package(
+        name=manifest.name,
+        version=manifest.version,
+        source=wanted.source,
+        wanted=wanted.version,
+        prefix=wanted.prefix,
+        commit=fetched.commit,
+        requires=manifest.requires,
+        digest=fetched.digest,
+        copy=digest_of(files),
+    )
+    return _Copy(package, files, own, fresh=True)
+
+
+def _published(files: Files, prefix: str) -> NameTable:
+    """Give the names of a copy under those that they were published by."""
+    here = names_of(files, "")
+    return here.without(prefix) if prefix else here
+
+
+def check_copies(
+    made: Mapping[str, _Copy], own: Mapping[str, bytes], others: Sequence[Path] = ()
+) -> None:
+    """Check that copies are right, and that no two declare a name. `own` are the project's files.
+
+    Raises `ConstatError`.
+    """
+    taken: dict[str, str] = dict.fromkeys(
+        names_of(own, "").declared(), "a rule file of the project"
+    )
+    for name, copy in made.items():
+        twice = sorted(copy.names.declared() & taken.keys())
+        if twice:
+            raise _clash(copy.package, twice, taken[twice[0]])
+        taken |= dict.fromkeys(copy.names.declared(), f"`{name}`")
+    with Scratch() as place:
+        for name, copy in made.items():
+            write_files(place.path / name, copy.files)
+        for name, copy in made.items():
+            if copy.fresh:
+                needed = [place.path / one for one in _all_required(made, name)]
+                _check(name, [place.path / name, *needed], others)
+
+
+def _clash(package: Package, names: Sequence[str], whose: str) -> ConstatError:
+    shown = ", ".join(f"`{one}`" for one in names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""  # noqa: PLR2004  three are shown
+    name = package.name
+    message = f"`{name}` declares {shown}{more}, and so does {whose}"
+    initials = "".join(part[0] for part in name.split("-"))
+    prefix = f"{initials}2" if package.prefix == initials else initials
+    note = "with a prefix its names are others: `is_vip` becomes `cv_is_vip`"
+    hint = f"add `--prefix {prefix}`, or `prefix: {prefix}` in constat.yaml"
+    return ConstatError([Diagnostic("C0597", message, note=note, help=hint)])
+
+
+def _all_required(made: Mapping[str, _Copy], name: str) -> dict[str, None]:
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        for one in made[waiting.pop()].package.requires:
+            if one in made and one not in found:
+                found[one] = None
+                waiting.append(one)
+    return found
+
+
+def _check(name: str, paths: Sequence[Path], roots: Sequence[Path]) -> None:
+    checked = check_rules(paths, roots)
+    if checked.errors:
+        first = checked.errors[0]
+        place = f"{first.span.source}:{first.span.line}: " if first.span else ""
+        message = f"the rules of `{name}` are wrong: {place}{first.message}"
+        hint = "what it uses and does not declare, its manifest names under `requires:`"
+        raise ConstatError([Diagnostic("C0595", message, note=first.note, help=hint)])
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder."""
+    for path, content in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+def install(folder: Path, made: Mapping[str, _Copy]) -> Locked:
+    """Write copies and lock; what is no longer wanted goes. Words of approval stay."""
+    before = present_packages(folder)
+    packages = {name: copy.package for name, copy in made.items()}
+    changed = tuple(name for name in packages if before.get(name) != packages[name])
+    try:
+        for name in sorted(before.keys() | packages.keys()):
+            place = folder / PACKAGES / name
+            if name not in packages:
+                if is_name(name):
+                    shutil.rmtree(place, ignore_errors=True)
+            elif made[name].fresh:
+                place.mkdir(parents=True, exist_ok=True)
+                for path in read_names(place):
+                    if path not in made[name].files:
+                        (place / path).unlink()
+                for path, content in made[name].files.items():
+                    (place / path).parent.mkdir(exist_ok=True)
+                    with replaced(place / path, 0o644) as stream:
+                        stream.write(content)
+        if packages:
+            with replaced(folder / PACKAGES_LOCK, 0o644) as stream:
+                stream.write(write_lock(packages))
+        else:
+            (folder / PACKAGES_LOCK).unlink(missing_ok=True)
+    except OSError as problem:
+        message = f"the packages cannot be written: {problem.strerror or type(problem).__name__}"
+        hint = "make the folder writable, and run `constat rules lock`"
+        raise ConstatError([Diagnostic("C0598", message, help=hint)]) from None
+    return Locked(packages, changed)
+
+
+def read_names(folder: Path) -> list[str]:
+    """List the paths of a copy that belong to its library, links too."""
+    places = (folder, folder / "cases")
+    listed = [one for place in places if place.is_dir() for one in place.iterdir()]
+    found = [one.relative_to(folder).as_posix() for one in listed if not one.is_dir()]
+    return [one for one in found if is_part(one)]
+
+
+# ---------------------------------------------------------------------- publishing
+
+
+def build_wheel(fetched: Fetched) -> tuple[str, bytes]:
+    """Give name and bytes of a wheel that carries a library; the same files give the same bytes."""
+    manifest = fetched.manifest
+    stem = f"constat_rules_{manifest.name.replace('-', '_')}-{manifest.version}"
+    info = f"{stem}.dist-info"
+    entries = {f"{IN_WHEELS}/{manifest.name}/{path}": one for path, one in fetched.files.items()}
+    entries[f"{info}/METADATA"] = _metadata(fetched)
+    entries[f"{info}/WHEEL"] = (
+        b"Wheel-Version: 1.0\nGenerator: constat\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
+    record = "".join(
+        f"{path},sha256={_record_hash(one)},{len(one)}\n" for path, one in sorted(entries.items())
+    )
+    entries[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    with tempfile.SpooledTemporaryFile() as target:
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(entries):
+                entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))
+                entry.external_attr = 0o644 << 16
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, entries[path])
+        target.seek(0)
+        return f"{stem}-py3-none-any{_SUFFIX}", target.read()
+
+
+def _record_hash(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+
+
+def _metadata(fetched: Fetched) -> bytes:
+    manifest = fetched.manifest
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: constat-rules-{manifest.name}",
+        f"Version: {manifest.version}",
+        f"Summary: {manifest.description}",
+        f"License-Expression: {manifest.licence}",
+        f"Author: {', '.join(manifest.owners)}",
+        *(f"Requires-Dist: constat-rules-{one}{v}" for one, v in manifest.requires.items()),
+    ]
+    readme = fetched.files.get("README.md", b"").decode("utf-8", "replace")
+    if readme:
+        lines += ["Description-Content-Type: text/markdown", "", readme]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def check_library(folder: Path) -> Fetched:
+    """Check a library that is to be published, beside what it requires. Raises `ConstatError`.
+
+    Required libraries are looked for beside its folder, then among what pip installed.
+    """
+    fetched = fetch(str(folder), Path())
+    libraries = {fetched.manifest.name: fetched}
+    waiting = [fetched.manifest]
+    while waiting:
+        for name in waiting.pop().requires:
+            if name not in libraries:
+                beside = folder.resolve().parent / name
+                libraries[name] = fetch(str(beside) if beside.is_dir() else "", Path(), name)
+                waiting.append(libraries[name].manifest)
+    copies: dict[str, _Copy] = {}
+    for name in _in_order({name: one.manifest.requires for name, one in libraries.items()}):
+        copy = _copied(WantedPackage(name), libraries[name], copies)
+        copies[name] = replace(copy, fresh=name == fetched.manifest.name)
+    check_copies(copies, {})
+    return fetched

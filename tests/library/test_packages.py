@@ -1,0 +1,345 @@
+"""Packages of rules: what is read of a source, what a prefix renames, what a lock holds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from constat.diagnostics import ConstatError
+from constat.library.cases import run_cases
+from constat.library.packages import (
+    build_wheel,
+    check_copies,
+    check_library,
+    fetch,
+    install,
+    prepare,
+    write_files,
+)
+from constat.library.renaming import names_of, renamed
+from constat.project import load_project
+from constat.project.packages import (
+    MOST_FILE,
+    WantedPackage,
+    read_folder,
+    read_manifest,
+    with_entry,
+)
+
+RULES = Path(__file__).resolve().parents[2] / "rules"
+MANIFEST = "library: parking\nversion: 1.0.0\nlicence: MIT\nowners: [traffic office]\n"
+TEXT = """.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+.once
+.type Zone <: symbol
+.type Area = Circle { radius: number } | Point {}
+.decl lives(who: symbol, lives: Zone)   // `lives` is a column as well
+.decl shape(zone: Zone, area: Area)
+.decl fits(lives: symbol)
+.output fits
+.constraint known: lives(?w, ?z) => shape(?z, _).
+@[id = R1] @[says = "{w} lives (in a zone) and fits"]
+fits(?w) :- lives(who = ?w, lives = ?z), shape(?z, $Circle(?r)), ?r > 1, !shape(?z, $Point()).
+"""
+CASE = """.include "constat/prelude.dl"
+lives("fits(x)", "A").
+shape("A", $Circle(5)).
+.pragma "open" "lives"
+.pragma "unknown" "shape(lives, ?a)"
+@[expect(proved = "fits(\\"fits(x)\\")", by = R1, uses = "lives; shape; R1")]
+.output fits
+"""
+
+
+def library(folder: Path, **others: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {"library.yaml": MANIFEST, "parking.dl": TEXT, "cases/first.dl": CASE, **others}
+    write_files(folder, {name: text.encode() for name, text in files.items()})
+    return folder
+
+
+def project(folder: Path, text: str = "project: town\n") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "constat.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def add(folder: Path, *wanted: WantedPackage) -> None:
+    everything = {one.name: one for one in wanted}
+    made = prepare(folder, everything, [one.name for one in wanted])
+    check_copies(made, {})
+    install(folder, made)
+    content = (folder / "constat.yaml").read_bytes()
+    for one in wanted:
+        content = with_entry(content, one.name, one)
+    (folder / "constat.yaml").write_bytes(content)
+
+
+def message(problem: pytest.ExceptionInfo[ConstatError]) -> str:
+    first = problem.value.diagnostics[0]
+    return f"{first.code} {first.message} {first.help}"
+
+
+def test_a_prefix_renames_what_is_declared_and_nothing_else(tmp_path: Path) -> None:
+    files = read_folder(library(tmp_path / "parking"))
+    new = renamed(files, names_of(files, "p"))
+    rules, case = new["parking.dl"].decode(), new["cases/first.dl"].decode()
+    assert ".decl p_lives(who: symbol, lives: p_Zone)   // `lives` is a column as well" in rules
+    assert ".type p_Area = p_Circle { radius: number } | p_Point {}" in rules
+    assert ".constraint p_known: p_lives(?w, ?z) => p_shape(?z, _)." in rules
+    assert '@[id = p_R1] @[says = "{w} lives (in a zone) and fits"]' in rules
+    assert "p_fits(?w) :- p_lives(who = ?w, lives = ?z), p_shape(?z, $p_Circle(?r))" in rules
+    assert 'p_lives("fits(x)", "A").' in case
+    assert '.pragma "unknown" "p_shape(lives, ?a)"' in case
+    assert 'proved = "p_fits(\\"fits(x)\\")", by = p_R1, uses = "p_lives; p_shape; p_R1"' in case
+
+
+# The core tries the one that takes least.
+@pytest.mark.sampled(99, "laws")
+@pytest.mark.parametrize(
+    "folder",
+    sorted(RULES.iterdir(), key=lambda folder: (folder.name != "lending", folder.name)),
+    ids=lambda folder: folder.name,
+)
+def test_a_library_keeps_its_promises_under_a_prefix(folder: Path, tmp_path: Path) -> None:
+    fetched = fetch(str(folder), Path())
+    assert fetched.manifest.name == folder.name
+    own = names_of(fetched.files, "other")
+    write_files(tmp_path / folder.name, renamed(fetched.files, own))
+    assert run_cases([tmp_path / folder.name]).exit_code == 0
+
+
+def test_every_library_of_ours_can_be_published() -> None:
+    for folder in sorted(RULES.iterdir()):
+        name, content = build_wheel(fetch(str(folder), Path()))
+        assert name.startswith(f"constat_rules_{folder.name.replace('-', '_')}-1.0.0-")
+        assert (name, content) == build_wheel(fetch(str(folder), Path()))
+    assert check_library(RULES / "lending").manifest.name == "lending"
+
+
+def test_a_wheel_is_read_as_the_folder_that_it_was_made_of_also_when_pip_has_installed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = library(tmp_path / "parking")
+    name, content = build_wheel(fetch(str(place), Path()))
+    (tmp_path / name).write_bytes(content)
+    assert fetch(name, tmp_path).digest == fetch("parking", tmp_path).digest
+    with zipfile.ZipFile(tmp_path / name) as archive:
+        archive.extractall(tmp_path / "site")  # as pip does
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    for called in ("parking", "constat-rules-parking"):
+        assert fetch(called, tmp_path / "elsewhere").digest == fetch("parking", tmp_path).digest
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    subprocess.run(("git", *who, *words), cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_repository_is_read_at_a_tag_and_its_links_are_refused(tmp_path: Path) -> None:
+    library(tmp_path / "all" / "parking")
+    git(tmp_path / "all", "init", "-q")
+    git(tmp_path / "all", "add", ".")
+    git(tmp_path / "all", "commit", "-qm", "one")
+    git(tmp_path / "all", "tag", "v1")
+    (tmp_path / "all" / "parking" / "secret.dl").symlink_to("/etc/passwd")
+    git(tmp_path / "all", "add", ".")
+    git(tmp_path / "all", "commit", "-qm", "two")
+    address = f"git+file://{tmp_path}/all"
+    found = fetch(f"{address}@v1#subdirectory=parking", tmp_path)
+    (tmp_path / "all" / "parking" / "secret.dl").unlink()
+    assert found.digest == fetch("all/parking", tmp_path).digest
+    assert len(found.commit) == 40
+    with pytest.raises(ConstatError) as problem:
+        fetch(f"{address}#subdirectory=parking", tmp_path)
+    assert "`secret.dl` is a link" in message(problem)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("git+ext::sh -c id", "git+https://a:b@h/x", "git+file:///x@--upload-pack=id"),
+        *("git+file:///nothing#subdirectory=../..", "git+ssh://-oProxyCommand=id/x", "a\nb"),
+        *("nothing/there", "nothing.whl", "../../x"),
+    ],
+)
+def test_what_is_no_source_is_refused_with_an_edit(source: str, tmp_path: Path) -> None:
+    with pytest.raises(ConstatError) as problem:
+        fetch(source, tmp_path)
+    assert message(problem).startswith("C0595")
+    assert problem.value.diagnostics[0].help
+
+
+def test_a_folder_is_read_within_bounds_and_not_past_its_links(tmp_path: Path) -> None:
+    for name, make in (
+        ("out", lambda path: path.symlink_to("/etc/passwd")),
+        ("pipe", os.mkfifo),
+        ("large", lambda path: path.write_bytes(b" " * (MOST_FILE + 1))),
+        ("loop", lambda path: path.symlink_to(path)),
+    ):
+        place = library(tmp_path / name)
+        make(place / "more.dl")
+        with pytest.raises(ConstatError) as problem:
+            fetch(name, tmp_path)
+        assert "`more.dl`" in message(problem), name
+
+
+def wheel(path: Path, *entries: tuple[str, str], mode: int = 0o644) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in entries:
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = mode << 16
+            archive.writestr(entry, text)
+    return path
+
+
+def test_a_hostile_wheel_is_refused_and_writes_nothing(tmp_path: Path) -> None:
+    inside = "constat_rules/parking"
+    good = (f"{inside}/library.yaml", MANIFEST)
+    bomb = (f"{inside}/a.dl", "x" * (MOST_FILE + 1))
+    wheel(tmp_path / "bomb.whl", good, bomb)
+    wheel(tmp_path / "link.whl", (f"{inside}/a.dl", "/etc/passwd"), mode=0o120777)
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        wheel(tmp_path / "twice.whl", good, (f"{inside}/a.dl", ""), (f"{inside}/a.dl", "b"))
+    wheel(tmp_path / "none.whl", ("other/x.py", ""))
+    (tmp_path / "broken.whl").write_bytes(b"PK\x03\x04" + b"\0" * 50)
+    outside = (f"{inside}/../../../out.dl", "x"), ("/abs.dl", "x"), (f"{inside}/a.dl", "")
+    wheel(tmp_path / "paths.whl", good, *outside)
+    for name in ("bomb", "link", "twice", "none", "broken"):
+        with pytest.raises(ConstatError) as problem:
+            fetch(f"{name}.whl", tmp_path)
+        assert message(problem).startswith("C0595"), name
+    assert set(fetch("paths.whl", tmp_path).files) == {"library.yaml", "a.dl"}
+    assert not (tmp_path.parent / "out.dl").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("library: parking\n", "", "has no `library`"),
+        ("parking", "../parking", "no name of a library"),
+        ("1.0.0", "first", "no version"),
+        ("MIT", '"MIT\\nRequires-Dist: evil"', "no plain line"),
+        ("[traffic office]\n", '["a\\nb"]\n', "no plain line"),
+        ("owners: [traffic office]\n", "owner: me\n", "unknown key `owner`"),
+        ("MIT\n", "MIT\nrequires: {parking: '>=1'}\n", "no library has that name"),
+        ("MIT\n", "MIT\nrequires: {zones: latest}\n", "no range of versions"),
+        ("MIT\n", "MIT\nconstat: '>=900'\n", "wants Constat >=900"),
+        ("library", "&a library", "anchor"),
+    ],
+)
+def test_a_manifest_says_what_it_must_and_nothing_strange(old: str, new: str, said: str) -> None:
+    with pytest.raises(ConstatError) as problem:
+        read_manifest(MANIFEST.replace(old, new, 1).encode())
+    assert any(said in one.message for one in problem.value.diagnostics)
+
+
+def test_a_project_reads_its_packages_as_they_are_locked(tmp_path: Path) -> None:
+    library(tmp_path / "parking")
+    folder = project(tmp_path / "town", "# Ours.\nproject: town\n\nfacts:\n  a: 1  # one\n")
+    add(folder, WantedPackage("parking", "../parking", "p"))
+    assert (folder / "constat.yaml").read_text(encoding="utf-8") == (
+        "# Ours.\nproject: town\n\nfacts:\n  a: 1  # one\npackages:\n"
+        '  parking: {from: "../parking", prefix: "p"}\n'
+    )
+    loaded = load_project(folder)
+    assert [one.name for one in loaded.rules] == ["parking.dl"]
+    (package,) = loaded.packages
+    assert package.digest == fetch("parking", tmp_path).digest
+    assert package.told == f"parking 1.0.0 {package.digest}, as p_ {package.copy}"
+
+
+@pytest.mark.parametrize(
+    ("break_it", "said"),
+    [
+        (lambda at: (at / "packages/parking/parking.dl").write_text(""), "has other files"),
+        (lambda at: (at / "packages/parking/more.dl").write_text(""), "has other files"),
+        (lambda at: (at / "packages/parking/more.dl").symlink_to("/etc/passwd"), "leads out"),
+        (lambda at: shutil.rmtree(at / "packages/parking"), "is not in packages/parking"),
+        (lambda at: (at / "packages.lock").unlink(), "is not in packages.lock"),
+        (
+            lambda at: project(at, "packages: {parking: {from: ../parking, version: '<9'}}"),
+            "wanted in another way",
+        ),
+        (lambda at: project(at, "project: town"), "no longer in constat.yaml"),
+    ],
+)
+def test_what_is_not_as_locked_is_not_read(break_it, said: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001  a way to break it
+    library(tmp_path / "parking")
+    folder = project(tmp_path / "town")
+    add(folder, WantedPackage("parking", "../parking"))
+    assert load_project(folder).packages
+    break_it(folder)
+    with pytest.raises(ConstatError) as problem:
+        load_project(folder)
+    assert said in message(problem)
+    assert "constat rules" in message(problem)
+
+
+def test_libraries_that_declare_a_name_both_need_a_prefix(tmp_path: Path) -> None:
+    library(tmp_path / "parking")
+    other = MANIFEST.replace("parking", "pools")
+    library(tmp_path / "pools", **{"library.yaml": other})
+    folder = project(tmp_path / "town")
+    two = WantedPackage("parking", "../parking"), WantedPackage("pools", "../pools")
+    with pytest.raises(ConstatError) as problem:
+        add(folder, *two)
+    assert message(problem).startswith("C0597 `pools` declares `$Circle`, `$Point`")
+    assert "--prefix p" in message(problem)
+    assert not (folder / "packages").exists()
+    add(folder, two[0], WantedPackage("pools", "../pools", "p"))
+    assert len(load_project(folder).packages) == 2
+
+
+def test_what_a_library_requires_is_there_first_in_a_version_that_will_do(tmp_path: Path) -> None:
+    library(tmp_path / "parking")
+    needs = MANIFEST.replace("parking", "cars") + 'requires: {parking: ">=1,<2"}\n'
+    text = '.include "constat/prelude.dl"\n.decl car(who: symbol)\ncar(?w) :- fits(?w).\n'
+    place = tmp_path / "cars"
+    write_files(place, {"library.yaml": needs.encode(), "cars.dl": text.encode()})
+    folder = project(tmp_path / "town")
+    cars, parking = WantedPackage("cars", "../cars"), WantedPackage("parking", "../parking", "p")
+    with pytest.raises(ConstatError) as problem:
+        add(folder, cars)
+    assert message(problem).startswith("C0599 `cars` requires parking <2,>=1, which is not here")
+    add(folder, cars, parking)
+    assert "car(?w) :- p_fits(?w)." in (folder / "packages/cars/cars.dl").read_text("utf-8")
+    (tmp_path / "parking/library.yaml").write_text(MANIFEST.replace("1.0.0", "2.0.0"), "utf-8")
+    with pytest.raises(ConstatError) as problem:
+        add(folder, parking, cars)
+    assert "which is here as 2.0.0" in message(problem)
+    undeclared = needs.replace("requires", "# ")
+    (place / "library.yaml").write_text(undeclared, encoding="utf-8")
+    with pytest.raises(ConstatError) as problem:
+        check_library(place)
+    assert "the rules of `cars` are wrong: cars.dl:3" in message(problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wanted"),
+    [
+        ("packages:\n  a: {from: x}\n\n# b\nproject: y\n", "b", "packages:\n  b: "),
+        ("packages:\n  a:\n    from: x\n    # why\n  b: {from: y}\nproject: z\n", "a", "from: q"),
+        ("packages:\nproject: z", "a", "packages:\n  a: {"),
+        ("project: z", "a", "project: z\n\npackages:\n  a: {"),
+    ],
+)
+def test_an_entry_is_put_in_and_taken_out_line_by_line(text: str, name: str, wanted: str) -> None:
+    one = WantedPackage(name, "q")
+    put = with_entry(text.encode(), name, one)
+    assert wanted.replace("from: q", 'from: "q"') in put.decode()
+    again = with_entry(put, name, replaced := WantedPackage(name, "r", "p", "<2"))
+    assert again == with_entry(again, name, replaced)
+    assert f"{name}: " not in with_entry(again, name, None).decode().replace("project: ", "")
+
+
+def test_an_entry_that_no_line_holds_is_left_to_people() -> None:
+    with pytest.raises(ConstatError) as problem:
+        with_entry(b"packages: {a: {from: x}}\n", "b", WantedPackage("b", "y"))
+    assert '`b: {from: "y"}`; then `constat rules lock`' in message(problem)
