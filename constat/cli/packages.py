@@ -402,7 +402,7 @@ def _diff_json(before: Package, after: Package, found: Upgrade) -> dict[str, obj
         "added": list(found.added),
         "removed": list(found.removed),
         "changed": [
-            dict(zip(("before", "after"), one.split("\n"), strict=False)) for one in found.changed
+            {"rule": rule, "before": old, "after": new} for rule, old, new in found.changed
         ],
         "needed": list(found.needed),
         "effects": [effect_to_json(one) for one in found.effects],

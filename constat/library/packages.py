@@ -18,7 +18,6 @@ import tempfile
 import zipfile
 import zlib
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -179,9 +178,11 @@ def _unzipped(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) 
 
 
 def _from_installed(name: str) -> Fetched:
+    from importlib.metadata import distributions  # noqa: PLC0415  heavy library, loaded on first use
+
     plain = name.lower().replace("_", "-").removeprefix("constat-rules-")
     if is_name(plain):
-        for one in metadata.distributions():
+        for one in distributions():
             for file in one.files or ():
                 if file.parts == (IN_WHEELS, plain, MANIFEST):
                     found = _fetched(read_folder(Path(str(one.locate_file(file))).parent), name)

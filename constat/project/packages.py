@@ -224,7 +224,7 @@ def read_required(path: Path) -> tuple[str, ...]:
 
 
 def _engine_version() -> str:
-    from constat import __version__  # noqa: PLC0415  the package names it when it is asked
+    from constat import __version__  # noqa: PLC0415  loaded when it is used
 
     return __version__
 
@@ -239,7 +239,7 @@ def _line(node: Node | None, what: str, sections: Sections) -> str:
 
 
 def _version(node: Node | None, sections: Sections) -> str:
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415  for packages only
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415  heavy library, loaded on first use
 
     text = sections.text(node, "`version`")
     try:
@@ -251,7 +251,7 @@ def _version(node: Node | None, sections: Sections) -> str:
 
 
 def _specifier(node: Node | None, what: str, sections: Sections) -> str:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415  for packages only
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415  heavy library, loaded on first use
 
     text = "" if isinstance(node, Text) and not node.text else sections.text(node, what)
     try:
@@ -275,7 +275,7 @@ def _requires(node: Node | None, own: str, sections: Sections) -> dict[str, str]
 
 def fits(version: str, wanted: str, span: Span | None = None) -> bool:
     """Whether a version is among those wanted. Raises `ConstatError` for what is no range."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415  for packages only
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415  heavy library, loaded on first use
 
     try:
         return SpecifierSet(wanted).contains(version, prereleases=True)

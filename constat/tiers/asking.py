@@ -17,7 +17,7 @@ from constat.evaluation import (
     misfit,
 )
 from constat.frozen import frozen
-from constat.logic import OPEN, format_value
+from constat.logic import OPEN, UNREAD_CELL, NullCell, format_value, null_policies
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.declarations import CERTIFICATES
 from constat.tiers.tier import (
@@ -318,6 +318,7 @@ def _fitting(name: str, demand: Demand, answer: TierAnswer) -> TierAnswer:
             if key in keys
         },
         answer.authorities,
+        {key: scrubbed(str(remark), ()) for key, remark in answer.remarks.items() if key in keys},
     )
 
 
@@ -331,9 +332,20 @@ def _fits(row: object, predicate: Predicate, *, open_slots: bool = False) -> boo
     if not isinstance(row, tuple) or len(row) != predicate.arity:
         return False
     return all(
-        (open_slots and slot is OPEN) or _fits_column(slot, column)
-        for slot, column in zip(row, predicate.columns, strict=True)
+        (open_slots and slot is OPEN)
+        or _fits_column(slot, column)
+        or (isinstance(slot, NullCell) and _fits_null(slot, place, predicate))
+        for place, (slot, column) in enumerate(zip(row, predicate.columns, strict=True))
     )
+
+
+def _fits_null(cell: NullCell, place: int, predicate: Predicate) -> bool:
+    """Tell whether a foreign row may have no value here: nobody reads it, or its column says so."""
+    if place in predicate.unread:
+        return cell is UNREAD_CELL
+    told = (cell.policy, cell.predicate, cell.column)
+    plain = cell.policy.is_empty or told == (null_policies(predicate)[place], predicate.name, place)
+    return cell.policy is null_policies(predicate)[place] and plain and cell.made is None
 
 
 def _fits_column(value: Value, column: Column) -> bool:

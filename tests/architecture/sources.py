@@ -34,7 +34,8 @@ HEAVY: Final = frozenset(
             "matplotlib",
         ),
         "networkx",
-        *("openai", "pandas", "polars", "prometheus_client", "pyDatalog", "pyoxigraph", "pypdf"),
+        *("openai", "packaging", "pandas", "polars", "prometheus_client", "pyDatalog", "pyoxigraph"),
+        "pypdf",
         *("rich", "sqlalchemy", "sqlglot"),
     }
 )

@@ -641,12 +641,12 @@ def find_libraries(paths: Sequence[Path], roots: Sequence[Path] = ()) -> tuple[L
     for path in paths:
         for folder, cases in _under(path):
             chosen.setdefault(folder, {}).update(dict.fromkeys(cases))
-    found = []
-    for folder, cases in chosen.items():
+    libraries = []
+    for folder, wanted in chosen.items():
         required = required_beside(folder)
         files = [*_rule_files(folder), *(file for one in required for file in _rule_files(one))]
-        found.append(Library(folder, tuple(files), tuple(cases), (*roots, *required)))
-    return tuple(found)
+        libraries.append(Library(folder, tuple(files), tuple(wanted), (*roots, *required)))
+    return tuple(libraries)
 
 
 def required_beside(folder: Path) -> tuple[Path, ...]:
