@@ -112,7 +112,7 @@ class Source:
         """Answer as a tier: rows with their evidence, or why there are none."""
         predicate = demand.predicate
         request = _request(demand)
-        where = f"tier {self.name}: rows for {predicate.name}"
+        where = f"rows for {predicate.name}"
         fetched = Fetched()
         try:
             self._read(request, demand, fetched, RowReader(predicate, where, self.name))
