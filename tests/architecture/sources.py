@@ -33,9 +33,8 @@ HEAVY: Final = frozenset(
             "markdown_it",
             "matplotlib",
         ),
-        "networkx",
-        *("openai", "packaging", "pandas", "polars", "prometheus_client", "pyDatalog", "pyoxigraph"),
-        "pypdf",
+        *("networkx", "openai", "packaging", "pandas", "polars", "prometheus_client"),
+        *("pyDatalog", "pyoxigraph", "pypdf"),
         *("rich", "sqlalchemy", "sqlglot"),
     }
 )
