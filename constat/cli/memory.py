@@ -280,6 +280,10 @@ def compact_command(  # noqa: PLR0913  one argument for each option
         )
         if output is not None:
             _write(output, found, folder)
+    _print(found, form)
+
+
+def _print(found: Compaction, form: str) -> None:
     if form == "json":
         write_json(compaction_json(found))
     else:

@@ -67,6 +67,31 @@ class MemoryCompactResult(TypedDict):
     ]
 
 
+class MemoryEvent(TypedDict):
+    """One compaction by a design."""
+
+    profile: Annotated[str, "The design."]
+    number: Annotated[Count, "Which compaction of it."]
+    round: Annotated[Count, "Which round of compactions it belongs to."]
+    first_message: Annotated[Count, "The first message that was compacted."]
+    last_message: Annotated[Count, "The last one."]
+    tokens_before: Annotated[Count, "The tokens before it, estimated."]
+    tokens_after: Annotated[Count, "The tokens after it, estimated."]
+    messages_compacted: Annotated[Count, "How many messages were compacted."]
+    summary: Annotated[str, "The text in their place."]
+    places: Annotated[list[str], "The places of the facts that the text says."]
+    snapshot: Annotated[str, "The name of what was kept of the messages; empty where nothing was."]
+
+
+class MemoryKnowledge(TypedDict):
+    """A fact worth remembering of a finished task."""
+
+    content: Annotated[str, "The fact."]
+    confidence: Annotated[float, "How sure it is, from 0 to 1."]
+    source: Annotated[str, "Where it is from."]
+    tags: Annotated[list[str], "Words that it is found by."]
+
+
 class MemoryForgetResult(TypedDict):
     """What was forgotten."""
 
@@ -207,7 +232,13 @@ class ModelsResult(TypedDict):
 RESULTS: Final = MappingProxyType(
     {
         "memory-compact": Result(MemoryCompactResult),
+        "memory-events": Result(
+            Annotated[list[MemoryEvent], "What the designs have compacted, in order."]
+        ),
         "memory-forget": Result(MemoryForgetResult),
+        "memory-knowledge": Result(
+            Annotated[list[MemoryKnowledge], "What is worth remembering of finished tasks."]
+        ),
         "memory-open": Result(MemoryOpenResult),
         "memory-search": Result(
             Annotated[list[FoundText], "The texts that fit best, the best first."]
