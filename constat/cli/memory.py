@@ -641,7 +641,7 @@ def branch_command(
     its agent. What it has found counts in the session once it has come back.
 
     Examples:
-      constat memory branch marco --session refund
+      constat memory branch letters --session refund
       constat memory compact marco.json --session refund --branch marco
       constat memory branch marco --session refund --merge
 
@@ -708,7 +708,12 @@ def events_command(*, session: str, store: str | None, form: str, project: str |
 @click.option("--task", required=True, metavar="NAME", help="The finished task that found it.")
 @click.option("--title", required=True, metavar="TEXT", help="What the task was about.")
 @click.option(
-    "--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, metavar="SHARE"
+    "--confidence",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    metavar="SHARE",
+    help="How sure the fact is, from 0 to 1.",
 )
 @click.option("--tag", "tags", multiple=True, metavar="WORD", help="A tag; may be given again.")
 @store_option

@@ -41,7 +41,9 @@ def make_records(where: Path, project: Path) -> None:
         done("solve", *plan, *proof, "--project", project, code=code)
         shutil.copytree(project / ".constat", where / state)
     log = where / "examples" / "memory" / "refund.json"
-    done("memory", "compact", log, "--session", "refund", "--store", where / REMEMBERED)
+    kept = ("--session", "refund", "--store", where / REMEMBERED)
+    done("memory", "compact", log, *kept)
+    done("memory", "branch", "marco", *kept)
 
 
 def done(*arguments: str | Path, code: int = 0) -> None:
