@@ -124,6 +124,10 @@ _TOLD: Final = _any(
     r"|forbids?\s+(?:her|him|them))\b",
 )
 
+# "I said never to fly at night": what somebody repeats or puts right counts as if said anew.
+_RESTATES: Final = _any(
+    r"\bI\s+(?:\w+\s+)?(?:meant|said|wrote|repeat|told\s+you)\b[:,]?\s*(?:that\s+)?[\"\u201c\u2018']?"
+)
 _CORRECTS: Final = _any(
     r"\bI\s+(?:actually\s+)?meant\b(?!\s+to\b)",
     r"\b(?:I\s+misspoke|scratch\s+that|strike\s+that|my\s+mistake|my\s+bad|I\s+made\s+a\s+mistake)\b",
@@ -257,6 +261,14 @@ def _of_person(sentence: str) -> _Kind:
             r"(?:could|can)\s+we\b", sentence, re.IGNORECASE
         )
         return _PREFERENCE if asks else _NOTHING
+    if restated := _RESTATES.search(sentence):
+        anew = _of_statement(sentence[restated.end() :])
+        if anew in {_MUST, _MUST_NOT}:
+            return anew
+    return _of_statement(sentence)
+
+
+def _of_statement(sentence: str) -> _Kind:
     if _CORRECTS.search(sentence):
         return _CORRECTION
     if _TOLD.search(sentence) and not _ADDRESSES.match(sentence):
