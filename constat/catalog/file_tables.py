@@ -17,6 +17,7 @@ import re
 import time
 from collections import Counter
 from dataclasses import replace
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
-from constat.logic import Kind, find_locale
+from constat.logic import LOCALES, PLAIN, Kind, unit_of, without_unit
 from constat.project import inside
 from constat.project.files import SEPARATED, UTF_8, TableFiles, split_sheet
 
@@ -167,16 +168,85 @@ _NO_VALUE: Final = frozenset(
     }
 )
 _SPELLINGS: Final = ("en_US", "de_DE", "fr_FR", "de_CH", "en_GB", "nl_NL", "ja_JP")
+# The first that reads a column gives its name to it.
+_KNOWN: Final = tuple(
+    sorted(
+        (one for one in LOCALES if one.name in _SPELLINGS),
+        key=lambda one: _SPELLINGS.index(one.name),
+    )
+)
+_UNITS: Final = frozenset(
+    {
+        *(
+            "$",
+            "\u20ac",
+            "\u00a3",
+            "\u00a5",
+            "\u20b9",
+            "US$",
+            "R$",
+            "%",
+            "\u2030",
+            "kr",
+            "z\u0142",
+            "Fr.",
+            "K\u010d",
+        ),
+        *(
+            "EUR",
+            "USD",
+            "GBP",
+            "CHF",
+            "JPY",
+            "SEK",
+            "NOK",
+            "DKK",
+            "PLN",
+            "CZK",
+            "CAD",
+            "AUD",
+            "INR",
+        ),
+        *("BRL", "CNY", "kg", "km", "kWh"),
+    }
+)
+_TOTALS: Final = frozenset(
+    {
+        *("total", "totals", "grand total", "sum", "summe", "summen", "gesamt", "gesamtsumme"),
+        *(
+            "insgesamt",
+            "totale",
+            "totaal",
+            "somme",
+            "total g\u00e9n\u00e9ral",
+            "suma",
+            "celkem",
+            "razem",
+        ),
+        *(
+            "summa",
+            "yhteens\u00e4",
+            "i alt",
+            "\u0438\u0442\u043e\u0433\u043e",
+            "\u5408\u8a08",
+            "\u5408\u8ba1",
+            "\u603b\u8ba1",
+        ),
+    }
+)
+_SHORT_DAY: Final = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}\Z", re.ASCII)
+_MOST_SUMMED: Final = 1_000_000
 
 
-def guess_files(file: Path, pattern: str) -> TableFiles:
+def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
     """Look at a file of separated values: its encoding, and what stands between its fields.
 
-    Other files say that themselves. Raises `OSError`.
+    A last line that holds the sums of the others is a footer; one that only says so is a doubt,
+    given beside it. Other files say how they are written. Raises `OSError`.
     """
     plain = TableFiles(pattern)
     if plain.ending not in SEPARATED:
-        return plain
+        return plain, ()
     encoding = _encoding_of(file)
     with file.open(encoding="utf-8-sig" if encoding == UTF_8 else encoding, newline="") as opened:
         lines = list(islice(iter(opened.read(_BEGINNING).splitlines(keepends=True)), _LINES))
@@ -184,7 +254,57 @@ def guess_files(file: Path, pattern: str) -> TableFiles:
         lines.pop()
     separator, skip = _layout_of(lines, plain.delimiter)
     separator = "" if separator == plain.delimiter else separator
-    return TableFiles(pattern, separator, encoding, skip=skip)
+    found = TableFiles(pattern, separator, encoding, skip=skip)
+    words, is_sum = _total_of(file, found)
+    if not words:
+        return found, ()
+    if is_sum:
+        return replace(found, footer=1), ()
+    return found, (f"the last line says {words}: write `footer: 1` where it is no row",)
+
+
+def has_fields(file: Path, setting: TableFiles) -> bool:
+    """Tell whether lines of a file hold several fields. Raises `OSError`."""
+    encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
+    with file.open(encoding=encoding, newline="") as opened:
+        for _ in range(setting.skip):
+            opened.readline(_BEGINNING)
+        return setting.delimiter in opened.readline(_BEGINNING)
+
+
+def _total_of(file: Path, setting: TableFiles) -> tuple[str, bool]:
+    """Give the words of a last line that says it is a total, and whether its numbers are sums."""
+    encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
+    with file.open(encoding=encoding, newline="") as opened:
+        rows = csv.reader(opened, delimiter=setting.delimiter)
+        lines = (row for row in islice(rows, setting.skip + 1, _MOST_SUMMED) if any(row))
+        try:
+            listed = list(lines)
+        except csv.Error:
+            return "", False
+    words = next((one.strip() for one in listed[-1] if one.strip()), "") if listed else ""
+    if words.rstrip(":").strip().casefold() not in _TOTALS:
+        return "", False
+    above, last = listed[:-1], listed[-1]
+    columns = (
+        ([row[place] for row in above if place < len(row)], cell) for place, cell in enumerate(last)
+    )
+    return words, any(_is_sum(cells, cell) for cells, cell in columns)
+
+
+def _is_sum(cells: Sequence[str], total: str) -> bool:
+    """Tell whether a cell is the sum of the cells above it, in some spelling of numbers."""
+    unit = unit_of(total)
+    for locale in (PLAIN, *_KNOWN):
+        spelled = locale.read_number(without_unit(total.strip(), unit))
+        summands = [
+            locale.read_number(without_unit(one.strip(), unit_of(one)))
+            for one in cells
+            if one.strip() and one.strip() not in _NO_VALUE
+        ]
+        if spelled and len(summands) > 1 and all(summands):
+            return sum(map(Decimal, summands)) == Decimal(spelled)
+    return False
 
 
 def _encoding_of(file: Path) -> str:
@@ -235,27 +355,60 @@ def guess_cells(
     """
     null: dict[str, tuple[str, ...]] = {}
     locale: dict[str, Locale] = {}
+    units: dict[str, str] = {}
     doubts: list[str] = []
     grouped: list[str] = []
-    for name, cells in columns.items():
-        texts = dict.fromkeys(one for one in cells if one is not None)
-        words = tuple(one for one in texts if one in _NO_VALUE)
-        values = [one for one in texts if one not in _NO_VALUE]
-        known = bool(values) and all(map(_is_plain, values))
-        found = None if known or not values else _locale_of(values)
+    looked = {name: _Cells(cells) for name, cells in columns.items()}
+    settled = dict.fromkeys(filter(None, (one.locale_among(_KNOWN) for one in looked.values())))
+    for name, one in looked.items():
+        found = one.locale_among(_KNOWN) or one.locale_among(tuple(settled))
         if found is not None:
             locale[name.lower()] = found
-        if known and all(map(_THOUSANDS.match, values)):
+        read = one.plain or found is not None
+        if one.unit and read:
+            units[name.lower()] = one.unit
+        if one.values and all(map(_SHORT_DAY.match, one.values)):
+            doubts.append(f"column {name} holds years of two digits: its days stay texts")
+        if one.plain and all(map(_THOUSANDS.match, one.values)):
             grouped.append(name)
-        if words and (known or found is not None):
-            null[name.lower()] = words
-        elif words:
-            listed = f"column {name} holds {', '.join(words)}"
+        if one.words and read:
+            null[name.lower()] = one.words
+        elif one.words:
+            listed = f"column {name} holds {', '.join(one.words)}"
             doubts.append(f"{listed}: write it under `null` where that is no value")
     for name in grouped:
         doubts.extend(_thousands(name, locale))
-    guessed = replace(setting, null=MappingProxyType(null), locale=MappingProxyType(locale))
+    guessed = replace(
+        setting,
+        null=MappingProxyType(null),
+        locale=MappingProxyType(locale),
+        unit=MappingProxyType(units),
+    )
     return guessed, doubts
+
+
+class _Cells:
+    """The texts of a column: words for no value, and values without the unit that all have."""
+
+    def __init__(self, cells: Sequence[str | None]) -> None:
+        texts = dict.fromkeys(one for one in cells if one is not None)
+        self.words = tuple(one for one in texts if one in _NO_VALUE)
+        self.values = [one for one in texts if one not in _NO_VALUE]
+        units = {unit_of(one) for one in self.values}
+        self.unit = next(iter(units)) if len(units) == 1 and units <= _UNITS else ""
+        if self.unit:
+            self.values = [without_unit(one, self.unit) for one in self.values]
+        self.plain = bool(self.values) and all(map(_is_plain, self.values))
+
+    def locale_among(self, locales: Sequence[Locale]) -> Locale | None:
+        """Give the locale in which all are numbers, or all days; nothing where two differ."""
+        found: dict[tuple[str, ...], Locale] = {}
+        for locale in locales if self.values and not self.plain else ():
+            days = tuple(map(locale.read_day, self.values))
+            spelled = days if all(days) else tuple(map(locale.read_number, self.values))
+            if all(spelled) and all(map(_is_plain, spelled)):
+                found.setdefault(spelled, locale)
+        return next(iter(found.values())) if len(found) == 1 else None
 
 
 def _thousands(name: str, locale: dict[str, Locale]) -> Iterator[str]:
@@ -280,17 +433,3 @@ def _reads(text: str, kind: Kind) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _locale_of(values: Sequence[str]) -> Locale | None:
-    """Give the locale in which all are numbers, or all days; nothing where two differ."""
-    found: dict[tuple[str, ...], Locale] = {}
-    for name in _SPELLINGS:
-        locale = find_locale(name)
-        if locale is None:
-            continue
-        days = tuple(map(locale.read_day, values))
-        spelled = days if all(days) else tuple(map(locale.read_number, values))
-        if all(spelled) and all(map(_is_plain, spelled)):
-            found.setdefault(spelled, locale)
-    return next(iter(found.values())) if len(found) == 1 else None

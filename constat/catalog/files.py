@@ -29,7 +29,8 @@ from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import FileTable, find_table, find_tables, state_name
 from constat.catalog.guard import guard
-from constat.project.files import EVERY, UTF_8, split_sheet
+from constat.logic import PLAIN
+from constat.project.files import EVERY, SEPARATED, UTF_8, split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _LONGEST_LINE: Final = 1 << 24
 _LARGEST_LIST: Final = 1 << 27
 _LONGEST_HEADER: Final = 1 << 20
+_LONGEST_FOOTER: Final = 1 << 20
 _LONGEST_NAME: Final = 200
 _MOST_COLUMNS: Final = 2_000
 _LINES_AT_ONCE: Final = 5_000
@@ -62,7 +64,7 @@ _OPTIONS: Final = (
 def load_csv(
     session: DuckSession, name: str, table: FileTable, seconds: float, copy: DecodedCopy | None
 ) -> None:
-    """Load separated values; `copy` holds files of other encodings than UTF-8."""
+    """Load separated values; `copy` holds files that cannot be read as they are."""
     setting = table.setting
     header = header_of(table.files[0], setting)
     columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in header)
@@ -70,9 +72,9 @@ def load_csv(
         if header_of(file, setting) != header:
             raise damaged(file, " has other columns than the first file of its table")
         readable = file
-        if copy is not None and setting.encoding != UTF_8:
+        if copy is not None and needs_copy(setting):
             with session.bounded(seconds):
-                readable = copy.of(file, setting.encoding, session.check_time)
+                readable = copy.of(file, setting, session.check_time)
         # One file at a time, so that a mistake is known to be in this one.
         opening = f"INSERT INTO {named(name)}" if place else f"CREATE TABLE {named(name)} AS"
         delimiter = quoted(setting.delimiter)
@@ -82,8 +84,13 @@ def load_csv(
         session.rows(statement, seconds, _Explaining(file, len(header)))
 
 
+def needs_copy(setting: TableFiles) -> bool:
+    """Tell whether a file cannot be read as it is: another encoding, or lines below the rows."""
+    return setting.encoding != UTF_8 or setting.footer > 0
+
+
 class DecodedCopy:
-    """A file in UTF-8 in place of one in another encoding: in memory, or on disk without a name."""
+    """A file in UTF-8 without its footer: in memory, or on disk without a name."""
 
     def __init__(self) -> None:
         self._file: BinaryIO
@@ -95,8 +102,9 @@ class DecodedCopy:
         if not self.path.exists():
             self.path = Path(f"/dev/fd/{self._file.fileno()}")
 
-    def of(self, file: Path, encoding: str, check: Callable[[], None]) -> Path:
+    def of(self, file: Path, setting: TableFiles, check: Callable[[], None]) -> Path:
         """Copy a file; gives the path to read it from until the next one is copied."""
+        encoding = setting.encoding
         self._file.seek(0)
         self._file.truncate()
         decoder = codecs.getincrementaldecoder(encoding)()
@@ -107,9 +115,24 @@ class DecodedCopy:
                     check()
                 self._file.write(decoder.decode(b"", final=True).encode())
             except UnicodeError:
-                raise damaged(file, f" is not {encoding}") from None
+                named_so = f"UTF-8{_NAME_IT}" if encoding == UTF_8 else encoding
+                raise damaged(file, f" is not {named_so}") from None
+        if setting.footer:
+            self._cut(file, setting.footer)
         self._file.flush()
         return self.path
+
+    def _cut(self, file: Path, lines: int) -> None:
+        """Take the last lines away; empty lines below them do not count."""
+        size = self._file.tell()
+        start = max(0, size - _LONGEST_FOOTER)
+        self._file.seek(start)
+        tail = self._file.read().rstrip(b"\r\n")
+        for _ in range(lines):
+            tail, found, _ = tail.rpartition(b"\n")
+            if not found:
+                raise damaged(file, f" has no footer of {lines} lines")
+        self._file.truncate(start + len(tail))
 
     def close(self) -> None:
         """Give the memory back."""
@@ -117,11 +140,11 @@ class DecodedCopy:
 
 
 def spell(session: DuckSession, name: str, table: FileTable, seconds: float) -> None:
-    """Make what stands for no value NULL, and spell numbers and days of a locale plainly."""
+    """Make what stands for no value NULL, and spell numbers and days plainly, without units."""
     setting = table.setting
     listed = session.columns(f"SELECT * FROM {named(name)}")  # noqa: S608  a name of the project
     known = {column.name.lower(): column.name for column in listed}
-    for column in (*setting.null, *setting.locale):
+    for column in (*setting.null, *setting.locale, *setting.unit):
         if column != EVERY and column not in known:
             reason = f" has no column `{column}`, which `constat.yaml` names"
             raise damaged(table.files[0], reason)
@@ -133,17 +156,18 @@ def spell(session: DuckSession, name: str, table: FileTable, seconds: float) -> 
                     f"UPDATE {named(name)} SET {named(label)} = NULL"  # noqa: S608  quoted
                     f" WHERE {named(label)} IN ({', '.join(map(quoted, texts))})"
                 )
-            if column in setting.locale:
-                _spell_plainly(session, name, label, setting.locale[column])
+            if column in setting.locale or column in setting.unit:
+                spelling = (setting.locale.get(column, PLAIN), setting.unit.get(column, ""))
+                _spell_plainly(session, name, label, *spelling)
 
 
-def _spell_plainly(session: DuckSession, name: str, column: str, locale: Locale) -> None:
+def _spell_plainly(session: DuckSession, name: str, column: str, locale: Locale, unit: str) -> None:
     """Spell each value of a column once, by a table of what differs."""
     table, label, pairs = named(name), named(column), named(f"{name} spelled")
     # No table of a project has a blank in its name.
     session.own(f"CREATE TABLE {pairs} (was VARCHAR, is_now VARCHAR)")
     listed = session.own(f"SELECT DISTINCT {label} FROM {table} WHERE {label} IS NOT NULL")  # noqa: S608  quoted
-    changed = ((was, locale.read(was)) for (was,) in listed if isinstance(was, str))
+    changed = ((was, locale.read(was, unit)) for (was,) in listed if isinstance(was, str))
     differing = (pair for pair in changed if pair[0] != pair[1])
     while batch := list(islice(differing, _LINES_AT_ONCE)):
         session.append(f"{name} spelled", batch)
@@ -596,7 +620,7 @@ class FilesConnection(DuckReading):
         self._found = found
         self.snapshot = state_name(found)
         readable = [file for table in found.values() for file in table.files]
-        if any(one.encoding != UTF_8 for one in self._settings.values()):
+        if any(map(needs_copy, self._settings.values())):
             self._copy = DecodedCopy()
             readable.append(self._copy.path)
         self._session = DuckSession(None, readable)
@@ -666,7 +690,7 @@ class FilesConnection(DuckReading):
         match table.setting.ending:
             case ".parquet":
                 _view_parquet(session, name, table.files, self._seconds)
-            case ".csv" | ".tsv":
+            case ending if ending in SEPARATED:
                 load_csv(session, name, table, self._seconds, self._copy)
             case ".xlsx":
                 _, sheet = split_sheet(table.setting.pattern)
@@ -675,7 +699,7 @@ class FilesConnection(DuckReading):
                 load_arrow(session, name, table.files, self._seconds)
             case _:
                 load_lines(session, name, table.files, self._seconds)
-        if table.setting.null or table.setting.locale:
+        if table.setting.null or table.setting.locale or table.setting.unit:
             spell(session, name, table, self._seconds)
         self._check_same(name)
         columns = tuple(

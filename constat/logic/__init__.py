@@ -33,7 +33,7 @@ from constat.logic.functors import (
     made_of,
     signatures,
 )
-from constat.logic.locales import LOCALES, Locale, find_locale
+from constat.logic.locales import LOCALES, PLAIN, Locale, find_locale, unit_of, without_unit
 from constat.logic.patterns import Pattern, compile_pattern
 from constat.logic.program import (
     AGGREGATES,
@@ -129,6 +129,7 @@ __all__ = [
     "NULL_POLICIES",
     "OPEN",
     "OPERATORS",
+    "PLAIN",
     "RANGE",
     "RANGES",
     "RECORD",
@@ -216,8 +217,10 @@ __all__ = [
     "term",
     "term_variables",
     "threshold_of",
+    "unit_of",
     "unquoted",
     "unread_columns",
     "unread_variables",
     "with_null_cells",
+    "without_unit",
 ]

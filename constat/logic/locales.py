@@ -20,6 +20,13 @@ _GROUP: Final = 3
 _LONGEST: Final = 1_000
 """Characters of a number at most."""
 _LIKE_A_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z", re.ASCII)
+_ACCOUNTED: Final = re.compile(r"(?:\((\d[^()+-]*)\)|(\d[^()+-]*)-)\Z", re.ASCII)
+# A unit stands on one side: `$-5`, `-$5`, `($5)`, `5 %`, `5-EUR` are such, `$5 USD` is none.
+_UNIT: Final = r"[^\d\s().,'+-][^\d().,'+-]{0,18}"
+_PARTS: Final = re.compile(
+    rf"(?P<open>\(?)(?P<sign>[+-]?)(?P<before>(?:{_UNIT})?)(?(before)\s?)"
+    rf"(?P<number>[+-]?\d(?:[\d.,' ]*\d)?-?)\s?(?P<behind>(?:{_UNIT})?)(?P<close>\)?)\Z"
+)
 _BLANKS: Final = MappingProxyType(str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2019": "'"}))
 
 
@@ -66,17 +73,26 @@ class Locale:
         clock, _, fraction = time.partition(".")
         return f"{self.date(day)} {clock}{self.mark + fraction if fraction else ''} UTC"
 
-    def read(self, words: str) -> str:
-        """Spell a number or a day of this locale plainly; everything else stays as it is."""
+    def read(self, words: str, unit: str = "") -> str:
+        """Spell a number or a day of this locale plainly; everything else stays as it is.
+
+        Where there is a unit only numbers with it are read.
+        """
         if len(words) > _LONGEST:
             return words
-        return self.read_day(words) or self.read_number(words) or self.foreign(words)
+        number = self.read_number(without_unit(words, unit))
+        if unit:
+            return number or _marked(words, f"has no {unit}")
+        return self.read_day(words) or number or self.foreign(words)
 
     def read_number(self, words: str) -> str:
-        """Spell a number of this locale plainly: `1.234,5` is `1234.5`; empty where it is none."""
+        """Spell a number of this locale plainly: `1.234,5` is `1234.5`; empty where it is none.
+
+        A number in parentheses, or with the minus behind it, is negative.
+        """
         group, mark = re.escape(self.group), re.escape(self.mark)
         groups = rf"\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}"
-        spelled = words[: _LONGEST + 1].translate(_BLANKS)
+        spelled = _signed(words[: _LONGEST + 1].translate(_BLANKS))
         found = re.match(rf"([+-]?)({groups}|\d+)(?:{mark}(\d+))?\Z", spelled, re.ASCII)
         if found is None:
             return ""
@@ -96,7 +112,7 @@ class Locale:
 
     def foreign(self, words: str) -> str:
         """Say of what looks like a number, and is none of this locale, that it is none."""
-        return f"{words} is not written as in {self.name}" if _LIKE_A_NUMBER.match(words) else words
+        return _marked(words, f"is not written as in {self.name}")
 
     def _grouped(self, digits: str) -> str:
         head, parts = digits[:-_GROUP], [digits[-_GROUP:]]
@@ -104,6 +120,32 @@ class Locale:
             head, last = head[: -self.groups], head[-self.groups :]
             parts.append(last)
         return self.group.join(reversed(parts))
+
+
+def without_unit(words: str, unit: str) -> str:
+    """Take the unit away that stands before or behind a number; empty where there is none."""
+    if not unit:
+        return words
+    found = _PARTS.match(words.translate(_BLANKS).strip())
+    if found is None or found["before"].strip() + found["behind"].strip() != unit:
+        return ""
+    return f"{found['open']}{found['sign']}{found['number']}{found['close']}"
+
+
+def unit_of(words: str) -> str:
+    """Give what stands before or behind a number: `$` of `($1,200)`; empty where nothing does."""
+    found = _PARTS.match(words[: _LONGEST + 1].translate(_BLANKS).strip())
+    return found["before"].strip() + found["behind"].strip() if found is not None else ""
+
+
+def _signed(spelled: str) -> str:
+    """Write the minus of accountants in front: `(5)` and `5-` are `-5`."""
+    found = _ACCOUNTED.match(spelled)
+    return f"-{found[1] or found[2]}" if found is not None else spelled
+
+
+def _marked(words: str, why: str) -> str:
+    return f"{words} {why}" if _LIKE_A_NUMBER.match(words) else words
 
 
 # Poland, Portugal and Spain write no group in numbers of four digits.
@@ -134,6 +176,10 @@ LOCALES: Final = (
     Locale("sv_SE", " ", ",", "Y-m-d"),
     Locale("zh_CN", ",", ".", "Y/m/d"),
 )
+
+
+PLAIN: Final = Locale("plain", "", ".", "Y-m-d")
+"""How numbers and days are spelled where nothing else is said: `1234.5` and `2025-01-31`."""
 
 
 def find_locale(name: str) -> Locale | None:

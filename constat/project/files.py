@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from constat.project.document import Node
     from constat.project.reading import Sections
 
-SEPARATED: Final = (".csv", ".tsv")
+SEPARATED: Final = (".csv", ".tsv", ".tab", ".txt")
 TYPED: Final = (".parquet", ".arrow", ".arrows", ".feather")
 ENDINGS: Final = (*SEPARATED, ".jsonl", ".ndjson", ".json", ".xlsx", *TYPED)
 UTF_8: Final = "utf-8"
@@ -34,9 +34,12 @@ _ENCODINGS: Final = (
     *("windows-1254", "windows-1257", "iso-8859-1", "iso-8859-2", "iso-8859-15", "koi8-r"),
     *("shift_jis", "euc-jp", "gb18030", "big5", "euc-kr", "cp437", "cp850", "mac-roman"),
 )
-_KEYS: Final = ("file", "separator", "encoding", "skip", "null", "locale")
+_OF_LINES: Final = ("separator", "encoding", "skip", "footer")
+_OF_CELLS: Final = ("null", "locale", "unit")
+_KEYS: Final = ("file", *_OF_LINES, *_OF_CELLS)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _MOST_TEXTS: Final = 100
+_LONGEST_UNIT: Final = 20
 MOST_SKIPPED: Final = 1_000
 EVERY: Final = ""
 """In place of a column's name: all columns."""
@@ -47,10 +50,11 @@ class TableFiles:
     """The file of a table, or the pattern of its files, and how their fields are written.
 
     `separator` stands between the fields of a line; where it is empty that is a comma, or a tab in
-    files that end in `.tsv`. `skip` lines stand above the one that names the columns. `null` gives,
-    by column, the texts that say that there is no value, and under `EVERY` those of all columns.
-    `locale` says, by column, how numbers and days are spelled; where it says nothing they are
-    spelled plainly. Columns are in small letters.
+    files that end in `.tsv` or `.tab`. `skip` lines stand above the one that names the columns,
+    `footer` lines below the rows. `null` gives, by column, the texts that say that there is no
+    value, and under `EVERY` those of all columns. `locale` says, by column, how numbers and days
+    are spelled; where it says nothing they are spelled plainly. `unit` says, by column, what stands
+    before or behind each number. Columns are in small letters.
     """
 
     pattern: str
@@ -61,6 +65,8 @@ class TableFiles:
     )
     locale: Mapping[str, Locale] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     skip: int = 0
+    footer: int = 0
+    unit: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     @property
     def ending(self) -> str:
@@ -70,14 +76,17 @@ class TableFiles:
     @property
     def delimiter(self) -> str:
         """What stands between the fields of a line."""
-        return self.separator or ("\t" if self.ending == ".tsv" else ",")
+        return self.separator or ("\t" if self.ending in {".tsv", ".tab"} else ",")
 
     @property
     def identity(self) -> str:
         """Tell apart all ways to read the same files."""
         null = sorted(self.null.items())
         locale = sorted((column, one.name) for column, one in self.locale.items())
-        return repr((self.pattern, self.separator, self.encoding, self.skip, null, locale))
+        said = (self.pattern, self.separator, self.encoding, self.skip, null, locale)
+        more = (self.footer, sorted(self.unit.items()))
+        # What was recorded before there were these keeps its name.
+        return repr((*said, *more) if any(more) else said)
 
     @property
     def is_plain(self) -> bool:
@@ -130,7 +139,9 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         _encoding(entries.get("encoding"), said, sections),
         MappingProxyType(_null(entries.get("null"), said, sections)),
         MappingProxyType(_locale(entries.get("locale"), said, sections)),
-        _skip(entries.get("skip"), said, sections),
+        _lines(entries.get("skip"), f"`skip` of {said}", sections),
+        _lines(entries.get("footer"), f"`footer` of {said}", sections),
+        MappingProxyType(_unit(entries.get("unit"), said, sections)),
     )
     _check_kind(found, entries, said, sections)
     return found
@@ -140,8 +151,8 @@ def _check_kind(
     found: TableFiles, entries: Mapping[str, Node], said: str, sections: Sections
 ) -> None:
     """Refuse what a kind of file cannot be told: some say themselves how they are written."""
-    unused = set() if found.ending in SEPARATED else {"separator", "encoding", "skip"}
-    unused |= {"null", "locale"} if found.ending in TYPED else set()
+    unused = set() if found.ending in SEPARATED else {*_OF_LINES}
+    unused |= {*_OF_CELLS} if found.ending in TYPED else set()
     for key in sorted(unused & entries.keys()):
         message = f"`{key}` of {said} says nothing of `{found.ending}`"
         hint = f"take `{key}` away; such files say it themselves"
@@ -189,11 +200,11 @@ def _encoding(node: Node | None, said: str, sections: Sections) -> str:
         return UTF_8
 
 
-def _skip(node: Node | None, said: str, sections: Sections) -> int:
-    lines = sections.integer(node, f"`skip` of {said}", 0) if node is not None else 0
+def _lines(node: Node | None, what: str, sections: Sections) -> int:
+    lines = sections.integer(node, what, 0) if node is not None else 0
     if node is not None and lines > MOST_SKIPPED:
-        hint = f"write `skip: {MOST_SKIPPED}` at most"
-        sections.complain("C0504", f"`skip` of {said} is too large", node, hint=hint)
+        hint = f"write {MOST_SKIPPED} at most"
+        sections.complain("C0504", f"{what} is too large", node, hint=hint)
         return 0
     return lines
 
@@ -229,4 +240,18 @@ def _locale(node: Node | None, said: str, sections: Sections) -> dict[str, Local
         elif name:
             hint = suggestion(name, [one.name for one in LOCALES]) or "write `price: de_DE`"
             sections.complain("C0504", f"`locale` of {said} is not known", value, hint=hint)
+    return found
+
+
+def _unit(node: Node | None, said: str, sections: Sections) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if node is None:
+        return found
+    for key, value in sections.entries(node, f"`unit` of {said}"):
+        unit = sections.text(value, f"`unit` of {said}").strip()
+        if unit and len(unit) <= _LONGEST_UNIT and not any(map(str.isdigit, unit)):
+            found[key.text.lower()] = unit
+        else:
+            hint = 'write `price: "$"`; without digits'
+            sections.complain("C0504", f"`unit` of {said} cannot stand there", value, hint=hint)
     return found

@@ -25,7 +25,7 @@ from constat.catalog import (
 )
 from constat.catalog.drivers import open_connection, sql_of
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files
+from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files, has_fields
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
@@ -75,6 +75,7 @@ _MOST_FILES: Final = 200
 _LOOKED_AT: Final = 10_000
 _TAB: Final = "\t"
 _LONGEST: Final = 30
+_MOST_NAMED: Final = 10
 
 
 @frozen
@@ -109,10 +110,12 @@ def beginning(written: str, folder: Path, here: Path) -> Beginning:
 
 def _from_path(path: Path, folder: Path) -> Beginning:
     if path.is_dir():
-        found = sorted(one for one in path.iterdir() if _is_data(one))[:_MOST_FILES]
+        listed = sorted(one for one in path.iterdir() if one.is_file() and one.name[:1] != ".")
+        found = [one for one in listed if _is_data(one)][:_MOST_FILES]
         if not found:
             raise _refused(f"`{path.name}` holds no file that can be read")
-        return _from_data(found, path.name or "files", folder)
+        begun = _from_data(found, path.name or "files", folder)
+        return replace(begun, doubts=(*begun.doubts, *_not_read(listed, found)))
     if not path.is_file():
         raise _refused(f"there is no file `{path.name}`", _near(path))
     if _is_data(path):
@@ -153,7 +156,18 @@ def _look_with_duckdb(path: Path) -> None:
 
 
 def _is_data(path: Path) -> bool:
-    return path.is_file() and path.suffix.lower() in ENDINGS
+    """Tell whether a file is a table; of texts those are whose first line holds several fields."""
+    if not path.is_file() or path.suffix.lower() not in ENDINGS:
+        return False
+    return path.suffix.lower() != ".txt" or has_fields(path, guess_files(path, path.name)[0])
+
+
+def _not_read(listed: Sequence[Path], found: Sequence[Path]) -> Iterator[str]:
+    """Name the files of a folder that are no tables."""
+    others = [one.name for one in listed if one not in found]
+    if others:
+        more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
+        yield f"not read: {', '.join(others[:_MOST_NAMED])}{more}"
 
 
 def _from_file(kind: str, path: Path, folder: Path) -> Beginning:
@@ -164,6 +178,7 @@ def _from_file(kind: str, path: Path, folder: Path) -> Beginning:
 
 def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
     files: dict[str, TableFiles] = {}
+    doubts: list[str] = []
     for path in paths:
         relative = _within(path, folder)
         if Path(relative).is_absolute():
@@ -171,10 +186,12 @@ def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
             hint = "copy the file, or its folder, into the project's folder and name it there"
             raise _refused(message, hint)
         try:
-            files[_other(_name(path.stem), files)] = guess_files(path, relative)
+            table = _other(_name(path.stem), files)
+            files[table], found = guess_files(path, relative)
+            doubts += (f"{table}: {one}" for one in found)
         except OSError as problem:
             raise _refused(f"`{path.name}` cannot be read ({type(problem).__name__})") from None
-    return Beginning(_name(name), files=files)
+    return Beginning(_name(name), files=files, doubts=tuple(doubts))
 
 
 def _other(name: str, taken: Mapping[str, TableFiles]) -> str:
@@ -345,6 +362,8 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
         yield f"        separator: {said('tab' if files.separator == _TAB else files.separator)}"
     if files.skip:
         yield f"        skip: {files.skip}"
+    if files.footer:
+        yield f"        footer: {files.footer}"
     if files.encoding != UTF_8:
         yield f"        encoding: {files.encoding}"
     if files.null:
@@ -355,6 +374,9 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
     if files.locale:
         yield "        locale:"
         yield from (f"          {said(one)}: {locale.name}" for one, locale in files.locale.items())
+    if files.unit:
+        yield "        unit:"
+        yield from (f"          {said(one)}: {said(unit)}" for one, unit in files.unit.items())
 
 
 def first_rules(predicates: Sequence[DraftedPredicate]) -> Iterator[FirstRule]:
@@ -683,13 +705,21 @@ def _grouped_by(said: Mapping[str, _Value]) -> list[tuple[_Value, str]]:
     return [(value, ", ".join(columns)) for value, columns in found.items()]
 
 
+def _understood(files: TableFiles) -> Iterator[str]:
+    for words, columns in _grouped_by(files.null):
+        yield f"{', '.join(words)} means that there is no value in {columns}"
+    for locale, columns in _grouped_by(files.locale):
+        yield f"{columns} as written in {locale.name}"
+    for unit, columns in _grouped_by(files.unit):
+        yield f"the numbers of {columns} are {unit}"
+    if files.footer:
+        yield "the last line is left out, it holds the sums of the others"
+
+
 def _hints(begun: Beginning, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
     """Say how files were understood, and which predicate has no key because of its rows."""
     for table, files in begun.files.items():
-        for words, columns in _grouped_by(files.null):
-            yield f"{table}: {', '.join(words)} means that there is no value in {columns}"
-        for locale, columns in _grouped_by(files.locale):
-            yield f"{table}: {columns} as written in {locale.name}"
+        yield from (f"{table}: {one}" for one in _understood(files))
     yield from begun.doubts
     for one in predicates:
         for column in one.columns:
@@ -858,6 +888,12 @@ def _chosen(
         raise _starting_refused(f"`{begun.name}` holds no table with a column that can be read")
     unread = [f"left out: {one.message}" for problem in problems for one in problem.diagnostics]
     unread += [f"left out: {one}" for one in found.problems if begun.files]
+    unread += [
+        f"left out: {table.path}: {one}"
+        for table in catalog.all_tables()
+        if begun.files and not table.columns
+        for one in table.problems
+    ]
     return usable, found.tables - len(usable), unread
 
 

@@ -640,7 +640,7 @@ def test_separator_and_encoding_are_guessed(
     tmp_path: Path, content: bytes, separator: str, encoding: str
 ) -> None:
     (tmp_path / "t.csv").write_bytes(content)
-    found = guess_files(tmp_path / "t.csv", "t.csv")
+    found, _ = guess_files(tmp_path / "t.csv", "t.csv")
     assert (found.separator, found.encoding) == (separator, encoding)
     assert found.skip == (2 if content.startswith(b"Export") else 0)
 
@@ -678,3 +678,77 @@ def test_other_columns_say_what_a_point_between_digits_is() -> None:
     columns = {"day": ["31.12.2025"], "fee": ["1,50"], "x": ["18.000", "9.400"]}
     found, doubts = guess_cells(TableFiles("t.csv", ";"), columns)
     assert (found.locale["x"].name, doubts) == ("de_DE", [])
+
+
+def test_other_columns_say_what_a_comma_between_digits_is() -> None:
+    found, _ = guess_cells(TableFiles("t.csv"), {"fee": ["1,200.5"], "x": ["5,000", "1,000"]})
+    assert found.locale["x"].name == "en_US"
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit", "locale"),
+    [
+        (["($1,200.50)", "$5"], "$", "en_US"),
+        (["$1.5", "$2"], "$", ""),
+        (["5 %", "2,5 %"], "%", "de_DE"),
+        (["1.200,50- EUR", "3,00 EUR"], "EUR", "de_DE"),
+        (["$5", "5"], "", ""),
+        (["$5", "\u20ac5"], "", ""),
+        (["C101", "C102"], "", ""),
+        (["03/04/24", "12/25/23"], "", ""),
+    ],
+)
+def test_a_unit_is_guessed_where_all_numbers_have_it(
+    cells: list[str], unit: str, locale: str
+) -> None:
+    found, doubts = guess_cells(TableFiles("t.csv"), {"X": cells})
+    assert found.unit.get("x", "") == unit
+    assert (found.locale["x"].name if found.locale else "") == locale
+    assert len(doubts) == (cells[0] == "03/04/24")
+
+
+@pytest.mark.parametrize(
+    ("last", "footer", "doubtful"),
+    [
+        ("Summe;;1.200,75", 1, ""),
+        ("Total:;;1.200,75", 1, ""),
+        ("Summe;;1.200,74", 0, "the last line says Summe: write `footer: 1`"),
+        ("Summe;;", 0, "the last line says Summe"),
+        ("3;b;1.200,75", 0, ""),
+    ],
+)
+def test_a_last_line_of_sums_is_no_row(
+    tmp_path: Path, last: str, footer: int, doubtful: str
+) -> None:
+    (tmp_path / "t.csv").write_text(f"n;x;y\n1;a;1.200,50\n2;b;0,25\n5;c;k.A.\n{last}\n")
+    found, doubts = guess_files(tmp_path / "t.csv", "t.csv")
+    assert (found.footer, "".join(doubts)[: len(doubtful)]) == (footer, doubtful)
+    assert bool(doubts) == bool(doubtful)
+
+
+# --------------------------------------------------------------------- units and footers
+
+
+def test_numbers_are_read_with_their_unit_alone(tmp_path: Path) -> None:
+    content = b"x,y\na,($1.50)\nb,$2-\nc,3\nd,\xe2\x82\xac4\ne,$5\n"
+    setting = written_as(tmp_path, "t.csv", content, 'unit: {y: "$"}', "p(x: symbol, y: Decimal)")
+    answer = setting.ask("p")
+    found = {("a", Decimal("-1.5")), ("b", Decimal(-2)), ("e", Decimal(5))}
+    assert rows(answer) == found
+
+
+def test_lines_below_the_rows_are_left_out(tmp_path: Path) -> None:
+    content = b"x,y\na,1\nb,2\nTotal,3\nprinted in May\n\n"
+    predicate = "p(x: symbol, y: number)"
+    setting = written_as(tmp_path, "t.csv", content, "footer: 2", predicate)
+    assert rows(setting.ask("p")) == {("a", 1), ("b", 2)}
+    setting = written_as(tmp_path, "u.csv", content, "footer: 20", predicate)
+    fails(setting.ask("p"), "has no footer of 20 lines", "C0543")
+
+
+def test_a_table_of_texts_has_its_separator(tmp_path: Path) -> None:
+    predicate = "p(x: symbol, y: number)"
+    setting = written_as(tmp_path, "t.txt", b"x|y\na|1\n", 'separator: "|"', predicate)
+    assert rows(setting.ask("p")) == {("a", 1)}
+    setting = written_as(tmp_path, "t.tab", b"x\ty\na\t1\n", "encoding: utf-8", predicate)
+    assert rows(setting.ask("p")) == {("a", 1)}

@@ -519,3 +519,24 @@ def test_a_file_of_another_country_is_read_as_it_is_written(tmp_path: Path) -> N
     rules.write_text(drafted.replace("name: symbol", "@[null = none] name: symbol"))
     found = run("query", "bills(2, ?name, _, _)", "--project", tmp_path)
     assert "none" in found.out
+
+
+def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "fees.csv").write_text('n,fee\n1,"($1,200.50)"\n2,$5.00\nTotal,"($1,195.50)"\n')
+    (data / "codes.txt").write_text("a|b\n1|2\n3|4\n")
+    (data / "notes.txt").write_text("Read me\nfirst\n")
+    (data / "odd.csv").write_text(",\n1,2\n")
+    found = start("data", tmp_path, tmp_path)
+    assert {*found.tables} == {"data.codes", "data.fees"}
+    for said in (
+        "fees: `fee` as written in en_US",
+        "fees: the numbers of `fee` are $",
+        "fees: the last line is left out, it holds the sums of the others",
+        "not read: notes.txt",
+        "left out: data.odd: odd.csv has no usable name for its column 1",
+    ):
+        assert said in found.hints
+    with Session(tmp_path) as session:
+        assert session.prove("fees(1, -1200.5), !fees(_, -1195.5)").verdict.value == "PROVED"

@@ -13,7 +13,7 @@ from constat.catalog.file_tables import find_tables, state_name
 from constat.catalog.files import header_of, load_arrow, rows_of, sheet_rows
 from constat.catalog.schema.assembling import Assembly
 from constat.catalog.schema.described import ColumnSchema, SourceSchema, column_of
-from constat.project.files import split_sheet
+from constat.project.files import SEPARATED, split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -249,7 +249,7 @@ def _describe(found: Assembly, name: str, table: FileTable, seconds: float) -> N
     match table.setting.ending:
         case ".parquet":
             _describe_parquet(found, name, table.files, seconds)
-        case ".csv" | ".tsv":
+        case ending if ending in SEPARATED:
             _describe_separated(found, name, table)
         case ".arrow" | ".arrows" | ".feather":
             _describe_arrow(found, name, table.files[0], seconds)
@@ -270,7 +270,8 @@ def _describe(found: Assembly, name: str, table: FileTable, seconds: float) -> N
 
 def _describe_separated(found: Assembly, name: str, table: FileTable) -> None:
     names = header_of(table.files[0], table.setting)
-    found.table(name, name, kind="file", rows=_lines(table) - len(table.files))
+    others = len(table.files) * (1 + table.setting.skip + table.setting.footer)
+    found.table(name, name, kind="file", rows=max(0, _lines(table) - others))
     for one in names:
         found.column(name, column_of(one, _TEXT, nullable=True))
     if len(names) == 1 and (other := next((c for c in ";\t|" if c in names[0]), "")):
