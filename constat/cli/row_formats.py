@@ -173,6 +173,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
                     "tier": one.tier,
                     "count": one.count,
                     "goal": one.goal,
+                    "others": list(one.others),
                     "edit": one.edit,
                 }
                 for one in answers.reasons

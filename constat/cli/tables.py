@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from constat.cli.row_formats import Shown
     from constat.recount import Recount
     from constat.session import AnswerRow, Answers
-    from constat.session.answers import RowCheck, RowVerdict
+    from constat.session.answers import OpenReason, RowCheck, RowVerdict
 
 _GAP: Final = "  "
 _LEAST: Final = 4
@@ -105,6 +105,7 @@ def shortened(text: str, most: int) -> str:
 # what was left out is counted.
 
 _MOST_REASONS: Final = 8
+_MOST_NAMED: Final = 5
 _MOST_ASSUMPTIONS: Final = 20
 
 
@@ -281,6 +282,15 @@ def _assumptions(answers: Answers) -> Iterator[str]:
         yield f"  and {more:,} more; `--format json` lists them"
 
 
+def _named(one: OpenReason) -> str:
+    """Name the goals that a reason leaves open; JSON has a hundred of them."""
+    if not one.others:
+        return f"that is {one.goal}" if one.count == 1 else f"one of them: {one.goal}"
+    shown = (one.goal, *one.others)[:_MOST_NAMED]
+    more = f" and {one.count - len(shown):,} more" if one.count > len(shown) else ""
+    return f"these: {', '.join(shown)}{more}"
+
+
 def _reasons(answers: Answers) -> Iterator[str]:
     if not answers.reasons:
         return
@@ -289,7 +299,7 @@ def _reasons(answers: Answers) -> Iterator[str]:
         times = f" ({one.count:,} times)" if one.count > 1 else ""
         yield f"  {one.predicate}: {one.reason}{times}"
         if one.contested or one.reason.endswith("of this group is not known"):
-            yield f"    one of them: {one.goal}"
+            yield f"    {_named(one)}"
         elif one.goal and not one.reason.startswith("rule "):
             yield f"    ask for it, or state a fact: {one.goal}"
         elif one.goal:

@@ -14,9 +14,12 @@ _LONGEST = 64
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate within a third of the name's length in edits, or `None`."""
+    """The candidate within a third of the name's length in edits, or `None`.
+
+    One letter is no misspelling of another: only its case may differ.
+    """
     folded = name[:_LONGEST].casefold()
-    limit = max(1, len(folded) // 3)
+    limit = max(len(folded) // 3, min(1, len(folded) - 1))
     best: tuple[int, str] | None = None
     for candidate in candidates:
         if abs(len(candidate) - len(folded)) > limit or candidate == name:

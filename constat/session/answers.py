@@ -126,6 +126,8 @@ class OpenReason:
     """Whether it is only that a cell of a row has no value."""
     edit: str = ""
     """What decides it: a declaration where null means that there is none, or a mended source."""
+    others: tuple[str, ...] = ()
+    """Further goals that this leaves open, at most 99."""
 
     @property
     def contested(self) -> bool:
@@ -469,6 +471,7 @@ class Rows:
 
 _Group = tuple[str, str, str, bool, str]
 _MOST_GROUPS: Final = 10_000
+_MOST_GOALS: Final = 100
 
 
 def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
@@ -573,8 +576,9 @@ def _gaps_of(
 
 def _counted(seen: dict[_Group, dict[str, None]]) -> list[OpenReason]:
     return [
-        OpenReason(predicate, reason, tier, len(goals), next(iter(goals)), null, edit)
+        OpenReason(predicate, reason, tier, len(goals), first, null, edit, tuple(others))
         for (predicate, reason, tier, null, edit), goals in seen.items()
+        for first, *others in [tuple(islice(goals, _MOST_GOALS))]
     ]
 
 

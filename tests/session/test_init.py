@@ -524,7 +524,7 @@ def test_a_file_of_another_country_is_read_as_it_is_written(tmp_path: Path) -> N
 def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    (data / "fees.csv").write_text('n,fee\n1,"($1,200.50)"\n2,$5.00\nTotal,"($1,195.50)"\n')
+    (data / "fees.csv").write_text('Nummer,fee\n1,"($1,200.50)"\n2,$5.00\nTotal,"($1,195.50)"\n')
     (data / "codes.txt").write_text("a|b\n1|2\n3|4\n")
     (data / "notes.txt").write_text("Read me\nfirst\n")
     (data / "odd.csv").write_text(",\n1,2\n")
@@ -538,5 +538,7 @@ def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
         "left out: data.odd: odd.csv has no usable name for its column 1",
     ):
         assert said in found.hints
+    # Numbers that name each row are never written in groups.
+    assert ".decl fees(@[id] nummer: number" in (tmp_path / "rules/sources.dl").read_text()
     with Session(tmp_path) as session:
         assert session.prove("fees(1, -1200.5), !fees(_, -1195.5)").verdict.value == "PROVED"

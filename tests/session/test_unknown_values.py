@@ -235,3 +235,5 @@ def test_a_query_names_null_cells_that_it_reads_and_groups_without_a_total(
             totals = session.query("total(?r, ?t)", engine=engine)
             told = {one.reason: one.count for one in totals.reasons if one.predicate == "total"}
             assert told == {"the sum of this group is not known": 3}, engine
+            (group,) = (one for one in totals.reasons if one.predicate == "total")
+            assert len({group.goal, *group.others}) == 3, engine

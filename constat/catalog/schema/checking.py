@@ -40,7 +40,9 @@ _FEW: Final = 4
 _LIKE_A_KEY: Final = frozenset(
     {"id", "key", "code", "no", "nr", "number", "zip", "phone", "fax", "sku", "isbn", "account"}
 )
-_NAMING: Final = frozenset({"id", "key", "code", "no", "nr", "number", "sku", "isbn", "uuid"})
+_NAMING: Final = frozenset(
+    {"id", "key", "code", "no", "nr", "num", "number", "nummer", "numero", "sku", "isbn", "uuid"}
+)
 _MOST: Final = 0.5
 _NEARLY_ALL: Final = 0.9
 """Which share of the rows has a value of its own, in a column called a key, and in another."""

@@ -355,7 +355,8 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     yield f"@[says = {print_text(_sentence(one))}]"
     if one.key:
         yield f"@[key = {one.key[0] if len(one.key) == 1 else print_text(', '.join(one.key))}]"
-    naming = {*one.key, *_pointing(one)}
+    near = near_key_of(one)
+    naming = {*one.key, *_pointing(one), *((near[1],) if near is not None else ())}
     columns = (
         _column(column, null_word(one, column), names=column.name in naming)
         for column in one.columns

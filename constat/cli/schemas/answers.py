@@ -470,6 +470,7 @@ class OpenReason(TypedDict):
     tier: Annotated[str, "The tier that did not know; may be empty."]
     count: Annotated[Ordinal, "How often."]
     goal: Annotated[str, "One goal to ask for, or the bindings of a rule that erred; may be empty."]
+    others: Annotated[list[str], "Further such goals, at most 99."]
     edit: Annotated[
         str, "The declaration that decides it, where NULL means no value; may be empty."
     ]
