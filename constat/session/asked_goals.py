@@ -253,7 +253,7 @@ def _as_body(
         raise (second if goes_on else first)
     if literals is None:
         raise first
-    return literals
+    return tuple(map(_placed, literals))
 
 
 def _body_of(
@@ -279,9 +279,24 @@ def _moved(one: Diagnostic) -> Diagnostic:
     """Give a mistake of the body at its place in the goal."""
     if one.span is None:
         return one
+    return replace(one, span=_in_goal(one.span))
+
+
+def _in_goal(span: Span) -> Span:
     shift = len(_HEAD)
-    span = replace(one.span, column=one.span.column - shift, end_column=one.span.end_column - shift)
-    return replace(one, span=span)
+    return replace(span, column=span.column - shift, end_column=span.end_column - shift)
+
+
+def _placed(node: Any) -> Any:  # noqa: ANN401  each part of a body gives its like
+    """Give a part of the body with its places in the goal, for whatever analysis says of it."""
+    if isinstance(node, Span):
+        return _in_goal(node)
+    if isinstance(node, tuple):
+        return tuple(map(_placed, node))
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    placed = {one.name: _placed(getattr(node, one.name)) for one in fields(node) if one.init}
+    return replace(node, **placed)
 
 
 def _over_literals(literals: Sequence[Literal], program: AnalysedProgram) -> AskedGoal:

@@ -196,3 +196,14 @@ def test_what_prove_writes_verify_source_accepts(tmp_path: Path, policy: str) ->
     assert verdicts["refused"] < 30
     assert verdicts["PROVED"] > 4
     assert verdicts["DISPROVED"] > 4
+
+
+@pytest.mark.parametrize("ask", ["prove", "query"])
+def test_a_slip_in_an_aggregate_is_shown_where_it_stands(session: Session, ask: str) -> None:
+    text = "is_vip(?c), ?n = count : { owns(?c, ?slip, _) }"
+    with pytest.raises(ConstatError) as caught:
+        getattr(session, ask)(text)
+    (found,) = caught.value.diagnostics
+    assert found.code == "C0206"
+    assert found.span is not None
+    assert text[found.span.column - 1 : found.span.end_column - 1] == "?slip"
