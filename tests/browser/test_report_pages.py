@@ -238,6 +238,39 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(pages: Pages) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_the_picture_fits_its_page_and_is_zoomed_and_dragged(pages: Pages) -> None:
+    page = pages.open(to_html(many(1, orders=40)), viewport={"width": 700, "height": 900}).page
+    wide = "document.querySelector('.drawing svg').getBoundingClientRect().width"
+    room = page.evaluate("document.querySelector('.drawing').clientWidth")
+    natural = page.evaluate("document.querySelector('.drawing svg').viewBox.baseVal.width")
+    begun = page.evaluate(wide)
+    assert begun == pytest.approx(max(min(room - 2, natural), natural / 2), abs=1)
+    page.click("text=Larger")
+    assert page.evaluate(wide) == pytest.approx(begun * 1.25, rel=0.01)
+    page.focus(".drawing")
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    page.keyboard.press("-")
+    assert page.evaluate(wide) == pytest.approx(begun * 1.25**2, rel=0.01)
+    assert page.inner_text(".zoom output") == f"{round(page.evaluate(wide) / natural * 100)} %"
+    page.keyboard.press("0")
+    assert page.evaluate(wide) <= room
+    for _ in range(9):
+        page.click("text=Larger")
+    scrolled = "document.querySelector('.drawing').scrollLeft"
+    page.evaluate(f"{scrolled} = 200")
+    page.locator(".drawing").scroll_into_view_if_needed()
+    box = page.locator(".drawing").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] - 20, box["y"] + 20
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 50, y)
+    page.mouse.up()
+    page.mouse.move(x - 90, y)
+    assert page.evaluate(scrolled) == pytest.approx(250, abs=2)
+
+
 # ---------------------------------------------------------------------- access
 
 

@@ -72,6 +72,53 @@
   addEventListener("hashchange", reveal);
   reveal();
 
+  // The picture fits the width of its page, and is made larger, dragged and scrolled from there.
+  const SMALLEST = 0.1, LARGEST = 4, READABLE = 0.5;
+  const drawing = document.querySelector(".drawing");
+  const svg = drawing && drawing.querySelector("svg");
+  if (svg) {
+    const buttons = all(".zoom button");
+    const natural = svg.viewBox.baseVal.width;
+    const whole = () => Math.min(1, (drawing.clientWidth - 2) / natural);
+    let share = 1;
+    const resize = (to) => {
+      const before = share;
+      share = Math.min(LARGEST, Math.max(SMALLEST, to));
+      svg.style.width = `${natural * share}px`;
+      svg.style.height = "auto";
+      document.querySelector(".zoom output").textContent = `${Math.round(share * 100)} %`;
+      // What is in the middle stays there.
+      const [wide, high] = [drawing.clientWidth / 2, drawing.clientHeight / 2];
+      drawing.scrollLeft = ((drawing.scrollLeft + wide) * share) / before - wide;
+      drawing.scrollTop = ((drawing.scrollTop + high) * share) / before - high;
+    };
+    const by = (factor) => resize(factor ? share * factor : whole());
+    for (const one of buttons) one.addEventListener("click", () => by(Number(one.dataset.by)));
+    const KEYS = { "+": 1.25, "=": 1.25, "-": 0.8, 0: 0 };
+    drawing.addEventListener("keydown", (event) => {
+      if (!(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      by(KEYS[event.key]);
+    });
+    let held = null;
+    drawing.addEventListener("pointerdown", (event) => {
+      if (event.button || event.pointerType === "touch" || event.target.closest("a")) return;
+      held = [event.clientX + drawing.scrollLeft, event.clientY + drawing.scrollTop];
+      drawing.setPointerCapture(event.pointerId);
+    });
+    drawing.addEventListener("pointermove", (event) => {
+      if (!held) return;
+      drawing.scrollLeft = held[0] - event.clientX;
+      drawing.scrollTop = held[1] - event.clientY;
+    });
+    for (const name of ["pointerup", "pointercancel"]) {
+      drawing.addEventListener(name, () => { held = null; });
+    }
+    // A picture too wide to be read whole begins where it can be read.
+    resize(Math.max(READABLE, whole()));
+    drawing.scrollTo(0, 0);
+  }
+
   let closedForPrint = [];
   addEventListener("beforeprint", () => {
     closedForPrint = folds.filter((one) => !one.open);

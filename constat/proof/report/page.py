@@ -89,6 +89,14 @@ def sections(account: Account) -> tuple[tuple[str, str, str], ...]:
     )
 
 
+_ZOOM = (
+    '<p class="js zoom" hidden><button type="button" data-by="0.8">Smaller</button> '
+    '<button type="button" data-by="1.25">Larger</button> '
+    '<button type="button" data-by="0">Fit the page</button> <output></output> '
+    '<span class="quiet">Drag it, or use the keys + - 0 and the arrows.</span></p>'
+)
+
+
 def picture(account: Account, *, paper: bool = False) -> str:
     """Return the drawing, or say that there is too much to draw."""
     drawing = drawing_of(account)
@@ -112,8 +120,8 @@ def picture(account: Account, *, paper: bool = False) -> str:
         style = f"<style>{resolved(STYLE, LIGHT)}</style>"
         return f'<div class="drawing">{svg_of(drawing, style=style)}</div>'
     return (
-        f'{legend}<div class="drawing scroll" tabindex="0" role="region" aria-label="Picture of '
-        f'the proof">{svg_of(drawing, links=True)}</div>'
+        f'{legend}{_ZOOM}<div class="drawing scroll" tabindex="0" role="region" '
+        f'aria-label="Picture of the proof">{svg_of(drawing, links=True)}</div>'
     )
 
 
