@@ -169,6 +169,8 @@ FUNCTION_NAMES_OF: Final = MappingProxyType(
 MAX_TEXT: Final = 64 * 1024
 MAX_TOKENS: Final = 10_000
 MAX_DEPTH: Final = 60
+MAX_REPLACED: Final = 1_000_000
+_COLUMN_LETTERS: Final = 100
 MAX_WIDTH: Final = 1_000
 
 
@@ -350,7 +352,7 @@ def _check_node(node: exp.Expr, dialect: str, words: Words) -> None:
 
     name = type(node).__name__
     if isinstance(node, exp.Func):
-        _check_function(node, words)
+        _check_function(node, dialect, words)
     elif name not in words.nodes:
         raise QueryMistakeError(f"`{name}` may not stand in a query", "C0516")
     elif isinstance(node, exp.Identifier) and not node.args.get("quoted") and "$" in node.name:
@@ -364,7 +366,7 @@ def _check_node(node: exp.Expr, dialect: str, words: Words) -> None:
         raise QueryMistakeError("a query may not write or lock", "C0516")
 
 
-def _check_function(function: exp.Func, words: Words) -> None:
+def _check_function(function: exp.Func, dialect: str, words: Words) -> None:
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     if isinstance(function, exp.Anonymous):
@@ -377,6 +379,8 @@ def _check_function(function: exp.Func, words: Words) -> None:
         raise QueryMistakeError(_refused_function(name), "C0516")
     if isinstance(function, exp.Pad):
         _check_padding(function)
+    elif isinstance(function, exp.Replace) and dialect == "mysql":
+        _check_replacing(function)
     elif isinstance(function, exp.Format) or name.lower() in {"format", "printf"}:
         _check_format(function)
 
@@ -394,6 +398,30 @@ def _check_padding(pad: exp.Pad) -> None:
     if not width.isdigit() or len(width) >= len(str(MAX_WIDTH)):
         reason = f"`lpad` and `rpad` take a length that is written out, below {MAX_WIDTH}"
         raise QueryMistakeError(reason, "C0516")
+
+
+def _check_replacing(function: exp.Replace) -> None:
+    """MariaDB and MySQL cannot be stopped within `replace`, whose time grows with the square.
+
+    What is stored, or made by an inner query, is taken for a text of a hundred letters.
+    """
+    if _letters(function) > MAX_REPLACED:
+        reason = f"`replace` within `replace` may make more than {MAX_REPLACED:,} letters of a text"
+        raise QueryMistakeError(reason, "C0516")
+
+
+def _letters(node: exp.Expr) -> int:
+    """Bound the letters of a text: each place of a `replace` may become all that is put there."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    if isinstance(node, exp.Literal):
+        return len(node.name)
+    if isinstance(node, exp.Column | exp.Query):
+        return _COLUMN_LETTERS
+    if isinstance(node, exp.Replace):
+        put = node.args.get("replacement")
+        return _letters(node.this) * max(1, _letters(put) if put is not None else 0)
+    return sum(map(_letters, node.iter_expressions()))
 
 
 def _check_format(function: exp.Func) -> None:

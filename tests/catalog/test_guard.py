@@ -249,3 +249,30 @@ def test_a_view_may_use_functions_that_a_query_may_not(tmp_path: Path) -> None:
     source = SqliteConnection(path, wait_seconds=1)
     runs(source, "SELECT a FROM v")
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("replace(replace(a, '-', ''), ' ', '_')", False),
+        ("replace(replace(a, 'a', b), 'b', a)", False),
+        (f"replace(replace({'x' * 100!r}, 'x', {'x' * 100!r}), 'x', {'x' * 100!r})", False),
+        (f"replace(replace(replace(a, 'x', b), 'x', {'x' * 100!r}), 'x', b)", True),
+        (
+            f"concat('n', replace(upper(replace(replace(a, 'x', b), 'x', b)), 'x', {'ab' * 9!r}))",
+            True,
+        ),
+        ("replace(a, 'x', concat(replace(replace(a, 'x', b), 'x', b), 'x'))", True),
+    ],
+)
+def test_replacing_within_replacing_is_bounded_where_nothing_ends_it(
+    text: str, *, refused: bool
+) -> None:
+    query = f"SELECT {text} AS c FROM t"
+    for dialect in ("postgres", "duckdb", "sqlite"):
+        guard(query, dialect)
+    if not refused:
+        guard(query, "mysql")
+        return
+    with pytest.raises(QueryMistakeError, match="`replace` within `replace`"):
+        guard(query, "mysql")
