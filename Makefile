@@ -13,7 +13,7 @@ EXAMPLES := examples/vip/data/shop.sqlite examples/ownership/data/register.sqlit
 	examples/privacy/data/privacy.sqlite examples/laundering/data/bank.sqlite \
 	examples/parts/data/parts.sqlite examples/families/data/families.sqlite \
 	examples/screening/data/clinic.sqlite examples/credit/data/lender.sqlite \
-	examples/software/data/software.sqlite
+	examples/software/data/software.sqlite examples/rebates/data/orders.sqlite
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TREE := constat tests $(wildcard examples) $(wildcard rules)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.cli.output import GREEN, RED, YELLOW, write, write_heading
 from constat.diagnostics import counted
-from constat.evaluation import Verdict
+from constat.evaluation import NOT_ONE, Verdict
 from constat.proof import render_tree
 
 if TYPE_CHECKING:
@@ -119,7 +119,6 @@ def _rows(call: Call) -> int:
 
 
 _MOST_CONFLICTS: Final = 8
-NOT_ONE: Final = "not one snapshot"
 
 
 def print_result(

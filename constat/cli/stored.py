@@ -10,8 +10,9 @@ from constat.cli.groups import PlainCommand, PlainGroup, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
-from constat.cli.results import NOT_ONE, not_one_text
+from constat.cli.results import not_one_text
 from constat.diagnostics import ConstatError, Diagnostic, counted
+from constat.evaluation import NOT_ONE
 from constat.project.settings import CHECKS
 from constat.session import Session
 from constat.store.answers import MOST_BYTES

@@ -6,9 +6,9 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.output import safe
-from constat.cli.results import NOT_ONE, conflict_text, not_one_text
+from constat.cli.results import conflict_text, not_one_text
 from constat.diagnostics import counted
-from constat.evaluation import Verdict
+from constat.evaluation import NOT_ONE, Verdict
 from constat.logic import NullCell, display_value
 from constat.session import Settled
 from constat.session.answers import Computed

@@ -30,6 +30,7 @@ from constat.evaluation.events import (
 from constat.evaluation.external import (
     CONFLICT,
     CONTESTED,
+    NOT_ONE,
     SERVICE,
     Agent,
     Answer,
@@ -62,6 +63,7 @@ from constat.evaluation.external import (
     is_accepted,
     misfit,
     snapshot_met,
+    state_of,
     with_cells,
     with_parts,
 )
@@ -89,6 +91,7 @@ __all__ = [
     "CONCEIVABLE",
     "CONFLICT",
     "CONTESTED",
+    "NOT_ONE",
     "POSSIBLE",
     "SERVICE",
     "UNTIMED",
@@ -151,6 +154,7 @@ __all__ = [
     "is_accepted",
     "misfit",
     "snapshot_met",
+    "state_of",
     "with_cells",
     "with_parts",
 ]

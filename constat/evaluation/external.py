@@ -532,6 +532,10 @@ def filled_externals(externals: Externals) -> Externals | None:
     return {**externals, **filled} if filled else None
 
 
+NOT_ONE: Final = "not one snapshot"
+_CHANGING: Final = frozenset({Origin.DATABASE, Origin.API, Origin.DOCUMENT})
+
+
 @frozen
 class Call:
     """One demand an engine made, for `--trace-calls`, with what came back."""
@@ -543,18 +547,30 @@ class Call:
 
 
 def snapshot_met(calls: Iterable[Call]) -> str | None:
-    """Say whether what was read of databases is of one state, as a certificate's header does.
-
-    `one`, `not one snapshot`, or `None` where no database was read.
-    """
+    """Say whether what was read outside is of one state, as a certificate's header does."""
     asked = [one.answer for one in calls]
     evidence = [one for answer in asked for one in answer.authorities]
     evidence += [e for answer in asked for one in answer.portions for e in one.evidence.every()]
-    read = [one for one in evidence if one.origin is Origin.DATABASE]
-    states = {(one.source, one.snapshot) for one in read}
-    queries = {(one.source, one.query, one.parameters) for one in read}
+    return state_of(evidence)
+
+
+def state_of(evidence: Iterable[Evidence]) -> str | None:
+    """Say whether rows are of one state of one source: `one`, or `not one snapshot`.
+
+    `None` where no database, API or document was read: what else there is does not change while
+    a goal is decided. A single question is of one state, whether that has a name or not.
+    """
+    read = [one for one in evidence if one.origin in _CHANGING]
+    states = {(one.source, _state(one)) for one in read}
+    questions = {(one.source, one.query, one.parameters) for one in read}
     named = len(states) == 1 and all(state is not None for _, state in states)
-    return ("one" if named or len(queries) == 1 else "not one snapshot") if read else None
+    return ("one" if named or len(questions) == 1 else NOT_ONE) if read else None
+
+
+def _state(evidence: Evidence) -> str | None:
+    """Name the state that was read: of a document it is its hash."""
+    said = evidence.attestation
+    return said.response if said and evidence.origin is Origin.DOCUMENT else evidence.snapshot
 
 
 def conflicts_met(calls: Iterable[Call]) -> tuple[str, ...]:

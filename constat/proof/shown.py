@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import UNTIMED, Assumption, Origin
+from constat.evaluation import UNTIMED, Assumption, Origin, state_of
 from constat.frozen import frozen
 from constat.logic import OPEN, NullPolicy, null_cells
 from constat.proof.encoding import (
@@ -523,15 +523,8 @@ class Outsides:
         return [evidence.executed_at or None for _, evidence in self.sources.values()]
 
     def snapshot(self) -> str | None:
-        """Tell whether all databases were read in one state; ``None`` where none was read."""
-        every = [evidence for _, evidence in self.sources.values()]
-        read = [evidence for evidence in every if evidence.origin.value == "DATABASE"]
-        if not read:
-            return None
-        states = {(one.source, one.snapshot) for one in read}
-        queries = {(one.source, one.query, one.parameters) for one in read}
-        named = len(states) == 1 and all(one.snapshot is not None for one in read)
-        return "one" if named or len(queries) == 1 else "not one snapshot"
+        """Tell whether all that was read is of one state; ``None`` where nothing was read."""
+        return state_of(evidence for _, evidence in self.sources.values())
 
 
 def _differing(bare: Row, word: Word) -> list[int]:

@@ -311,7 +311,7 @@ class Answers:
 
     @property
     def snapshot(self) -> str | None:
-        """Whether what was read of databases is of one state, as `Result.snapshot` says it."""
+        """Whether what was read outside is of one state, as `Result.snapshot` says it."""
         return snapshot_met(self.calls)
 
     @property

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from constat import __version__
-from constat.evaluation import Origin, Verdict
+from constat.evaluation import NOT_ONE, Verdict, snapshot_met
 from constat.frozen import frozen
 from constat.proof import build_certificate, proof_tree
 from constat.proof.certificate import Told
@@ -150,13 +150,11 @@ class Result:
 
     @cached_property
     def snapshot(self) -> str | None:
-        """Whether what was read of databases is of one state: as the certificate's header says."""
-        asked = [one.answer for one in self.calls]
-        evidence = [one for answer in asked for one in answer.authorities]
-        evidence += [e for answer in asked for one in answer.portions for e in one.evidence.every()]
-        read = {(one.source, one.snapshot) for one in evidence if one.origin is Origin.DATABASE}
-        if len(read) <= 1 and all(state is not None for _, state in read):
-            return "one" if read else None
+        """Whether what was read outside is of one state: as the certificate's header says."""
+        met = snapshot_met(self.calls)
+        if met != NOT_ONE:
+            return met
+        # Not everything that was asked is what the verdict rests on.
         found: str | None = json.loads(self.certificate)["header"]["snapshot"]
         return found
 

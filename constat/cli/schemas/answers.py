@@ -261,9 +261,9 @@ class ProveResult(TypedDict):
     snapshot: Annotated[
         Literal["one", "not one snapshot"] | None,
         (
-            "Whether the verdict rests on one state of one database (`one`); with `not "
-            "one snapshot` what was read may have changed in between. Null where no "
-            "database was read."
+            "Whether the verdict rests on one state of one source (`one`); with `not one "
+            "snapshot` what was read may have changed in between. Null where no database, "
+            "API or document was read."
         ),
     ]
     assumptions: Annotated[list[Assumption], "What the verdict rests on; empty unless it is UNDER."]
@@ -561,8 +561,8 @@ class QueryResult(TypedDict):
     snapshot: Annotated[
         Literal["one", "not one snapshot"] | None,
         (
-            "Whether what was read of databases is of one state (`one`); with `not one "
-            "snapshot` it may have changed in between. Null where no database was read."
+            "Whether what was read of databases, APIs and documents is of one state (`one`); with "
+            "`not one snapshot` it may have changed in between. Null where none was read."
         ),
     ]
     columns: Annotated[list[QueryEngineColumn], "The columns that are shown, in order."]

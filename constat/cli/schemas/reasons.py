@@ -263,8 +263,8 @@ class WhatIfResult(TypedDict):
     snapshot: Annotated[
         Literal["one", "not one snapshot"] | None,
         (
-            "Whether what was read of databases is of one state (`one`); with `not one "
-            "snapshot` it may have changed in between. Null where no database was read."
+            "Whether what was read of databases, APIs and documents is of one state (`one`); with "
+            "`not one snapshot` it may have changed in between. Null where none was read."
         ),
     ]
     assumptions: Annotated[list[WhatIfAssumption], "What the supposed verdict rests on."]
@@ -453,8 +453,8 @@ class WhyNotResult(TypedDict):
     snapshot: Annotated[
         Literal["one", "not one snapshot"] | None,
         (
-            "Whether what was read of databases is of one state (`one`); with `not one "
-            "snapshot` it may have changed in between. Null where no database was read."
+            "Whether what was read of databases, APIs and documents is of one state (`one`); with "
+            "`not one snapshot` it may have changed in between. Null where none was read."
         ),
     ]
     assumptions: Annotated[list[WhatIfAssumption], "What the verdict rests on."]

@@ -282,8 +282,8 @@ class MaterializedQuery(TypedDict):
     snapshot: Annotated[
         Literal["one", "not one snapshot"] | None,
         (
-            "Whether what was read of databases is of one state (`one`); with `not one "
-            "snapshot` it may have changed in between. Null where no database was read, "
+            "Whether what was read of databases, APIs and documents is of one state (`one`); with "
+            "`not one snapshot` it may have changed in between. Null where none was read, "
             "or the result is listed."
         ),
     ]
