@@ -329,8 +329,9 @@ def sample_command(
 def refresh_command(database: str | None, *, form: str, project: str | None) -> int:
     """Read the tables of DATABASE, or of all databases, whether they have changed or not.
 
-    An API is asked for its description again, and what differs is told. Changes of others are
-    noticed without this, too; sizes and what a driver cannot watch are brought up to date by it.
+    Columns, types and keys that differ from what was last read are told; an API is asked for its
+    description again. Changes of tables are noticed without this, too; sizes and what a driver
+    cannot watch are brought up to date by it. `constat doctor` says what to change in rules.
 
     Examples:
       constat catalog refresh

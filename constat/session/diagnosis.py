@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
 from constat.catalog.drivers import file_outside
+from constat.catalog.schema.checking import misfits
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.local import look
 from constat.diagnostics import ConstatError, Severity, counted
@@ -25,7 +26,7 @@ from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
 from constat.project.loading import environment_of
 from constat.project.settings import ANTHROPIC, REPLAY, TASKS, WEAK
-from constat.tiers.database import check_columns
+from constat.tiers.database import check_columns, meant
 from constat.tiers.declarations import check_declarations
 
 if TYPE_CHECKING:
@@ -185,7 +186,10 @@ def _database(
     try:
         with reading(database, project) as connection:
             tables = {one.name for one in connection.tables().values()}
-            problems = [finding for one in predicates for finding in _query(check, one, connection)]
+            seconds = project.catalog.seconds
+            problems = [
+                finding for one in predicates for finding in _query(check, one, connection, seconds)
+            ]
             state = "" if connection.snapshot else "; not one snapshot: its reads may differ"
     except ConstatError as problem:
         yield from (told(check, one) for one in problem.diagnostics)
@@ -272,7 +276,10 @@ def _documents(
         yield Finding(check, NOTE, "no predicate asks them", hint)
 
 
-def _query(check: str, predicate: Predicate, connection: Connection) -> Iterator[Finding]:
+def _query(
+    check: str, predicate: Predicate, connection: Connection, seconds: float
+) -> Iterator[Finding]:
+    """Hold a query against the tables, and the declaration against the first rows."""
     source = predicate.source
     query = source.parameters.get("query", "") if source else ""
     if not query:
@@ -280,9 +287,13 @@ def _query(check: str, predicate: Predicate, connection: Connection) -> Iterator
     place = f"{source.span.source}:{source.span.line}: " if source and source.span else ""
     message = f"{place}the query of `{predicate.name}`: "
     try:
-        check_columns(predicate, guard(query, connection.dialect), connection)
+        guarded = guard(query, connection.dialect)
+        check_columns(predicate, guarded, connection)
+        for one in misfits(predicate, guarded, connection, seconds):
+            yield Finding(check, WARNING, place + one.message, one.help, one.code)
     except QueryMistakeError as problem:
-        hint = problem.help or f"`constat explain {problem.code}`"
+        hint = problem.help or meant(problem.reason, connection)
+        hint = hint or f"`constat explain {problem.code}`"
         yield Finding(check, ERROR, message + problem.reason, hint, problem.code)
     except SourceFailureError as problem:
         hint = dict(_HELPS).get(problem.code, "mend the source")

@@ -533,7 +533,7 @@ class DatabaseTier:
     ) -> ConstatError:
         span = predicate.source.span if predicate.source else predicate.span
         message = f"the query of `{predicate.name}`: {problem.reason}"
-        hint = problem.help or _meant(problem.reason, connection)
+        hint = problem.help or meant(problem.reason, connection)
         return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
 
 
@@ -651,15 +651,15 @@ def _check_nulls(predicate: Predicate, guarded: Guarded) -> None:
                 )
 
 
-def _meant(reason: str, connection: Connection) -> str:
-    """Suggest a column where the source knows no column of a name."""
+def meant(reason: str, connection: Connection) -> str:
+    """Suggest what to write where the source knows no column of a name; else nothing."""
     marker = "no such column: "
     if marker not in reason:
         return ""
     written = reason.partition(marker)[2].rpartition(".")[2].strip()
     columns = {column.name for table in connection.tables().values() for column in table.columns}
     near = nearest(written, sorted(columns))
-    return f"write `{near}`" if near else ""
+    return f"write `{near}`" if near else f"take `{written}` out of query and declaration"
 
 
 def _shares(demand: Demand, pushes: Sequence[Push], most_keys: int) -> list[tuple[Row, ...]]:

@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import openpyxl
 import pytest
 
@@ -19,6 +20,7 @@ from constat.catalog.schema.introspection import look_at
 from constat.diagnostics import ConstatError
 from constat.store.catalog import CatalogIndex
 from tests.catalog.schema_worlds import SHOP, duckdb_file, managed, shop, sqlite_file
+from tests.catalog.test_file_kinds import arrow
 
 if TYPE_CHECKING:
     from constat.catalog.schema import SchemaManager, TableSchema
@@ -486,3 +488,103 @@ def test_a_word_that_nothing_has_suggests_the_nearest(tmp_path: Path) -> None:
     found = shop(tmp_path).search("custmer")
     assert (found.hits, found.meant) == ((), ("customer",))
     assert shop(tmp_path).search("'\"*();--").hits == ()
+
+
+def as_query(rows: list[dict[str, object]]) -> str:
+    """Give rows as a query with types."""
+    lines = (
+        ", ".join(
+            f"{f'{c}::BIGINT' if isinstance(c, int) else repr(c)} AS {n}" for n, c in r.items()
+        )
+        for r in rows
+    )
+    return " UNION ALL ".join(f"SELECT {line}" for line in lines)
+
+
+def written(path: Path, rows: list[dict[str, object]]) -> None:
+    """Write rows as the kind of file that a name ends with."""
+    path.unlink(missing_ok=True)
+    match path.suffix:
+        case ".csv":
+            lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+            path.write_text("\n".join(lines) + "\n")
+        case ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        case ".json":
+            path.write_text(json.dumps(rows))
+        case ".parquet":
+            duckdb.sql(as_query(rows)).write_parquet(str(path))
+        case ".arrows":
+            path.write_bytes(arrow(as_query(rows)))
+        case ".xlsx":
+            book = openpyxl.Workbook()
+            for line in [list(rows[0]), *(list(row.values()) for row in rows)]:
+                book.active.append(line)
+            book.save(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "parquet", "arrows", "xlsx"])
+def test_a_column_of_a_file_that_has_come_gone_or_changed_is_told(
+    tmp_path: Path, ending: str
+) -> None:
+    written(tmp_path / f"a.{ending}", [{"id": 1, "price": 2, "day": "x"}])
+    text = f"databases: {{lists: {{files: {{a: a.{ending}}}}}}}"
+    catalog = managed(tmp_path, text, kept=True)
+    assert catalog.refresh()[0].problems == ()
+    assert catalog.refresh()[0].problems == ()
+    catalog.close()
+    written(tmp_path / f"a.{ending}", [{"id": 1, "price": "b", "region": "s"}])
+    catalog = managed(tmp_path, text, kept=True)
+    (found,) = catalog.refresh()
+    typed = ["table `a`: column `price` was `BIGINT`, and is `VARCHAR`"]
+    assert list(found.problems) == [
+        "table `a`: column `day` is gone",
+        *(typed if ending in {"parquet", "arrows"} else ()),
+        "table `a`: column `region` is new",
+    ]
+    assert catalog.refresh()[0].problems == ()
+    # Another configuration of the same source is no change of the source.
+    catalog.close()
+    written(tmp_path / f"a.{ending}", [{"id": 1}])
+    written(tmp_path / "b.csv", [{"id": 1}])
+    catalog = managed(tmp_path, text.replace("}}}", ", b: b.csv}}}"), kept=True)
+    assert catalog.refresh()[0].problems == ()
+    (tmp_path / f"a.{ending}").unlink()
+    assert catalog.refresh()[0].problems == ("table `a`: its columns are not known now",)
+    catalog.close()
+
+
+BEFORE = """
+CREATE TABLE c (id INTEGER PRIMARY KEY);
+CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER NOT NULL, m TEXT, UNIQUE (m));
+"""
+AFTER = """
+CREATE TABLE c (id INTEGER PRIMARY KEY);
+CREATE TABLE t (id INTEGER, n REAL, m TEXT NOT NULL REFERENCES c (id), PRIMARY KEY (id, n));
+"""
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_types_and_constraints_that_have_changed_are_told(tmp_path: Path, kind: str) -> None:
+    def made(script: str) -> None:
+        path = tmp_path / f"t.{kind}"
+        path.unlink(missing_ok=True)
+        if kind == "duckdb":
+            with duckdb.connect(str(path)) as other:
+                other.execute(script.replace("m TEXT NOT NULL", "m INTEGER NOT NULL"))
+            return
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.executescript(script)
+
+    made(BEFORE)
+    catalog = managed(tmp_path, f'databases: {{d: "{kind}:///t.{kind}"}}')
+    catalog.refresh()
+    made(AFTER)
+    (found,) = catalog.refresh()
+    told = " | ".join(one.removeprefix("table `t`: ") for one in found.problems)
+    assert "column `n` was `INTEGER`, and is `" in told
+    assert "column `m` may not be NULL now" in told
+    assert "its key was `id`, and is `id`, `n`" in told
+    assert "that `m` repeats no value is no longer declared" in told
+    assert "that `m` points to `c` is declared now" in told
+    catalog.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -210,3 +212,81 @@ def test_a_library_that_only_apis_need_is_missed(
     )
     (one,) = (each for each in diagnose(project(tmp_path)) if "libraries" in each.message)
     assert (one.state, one.message) == ("error", "libraries are missing: graphql")
+
+
+CHANGED = """
+@[key = id]
+.decl a(id: number, price: number, day: Date, @[null = maybe] region: symbol, ok: symbol)
+.input a(source = "lists", query = "SELECT id, price, day, region, ok FROM a")
+"""
+SOUND = [(1, "12", "2026-01-01", None, "y"), (2, "13", "2026-01-02", "s", "n")]
+FEW = [*SOUND, (3, "12.5", "x", "s", "n")]
+ALL = [(1, "1.5", "2026-01-01", "s", "y"), (2, "2.5", "2026-01-02", "s", None)]
+KEY = [*SOUND, (2, "14", "2026-01-02", "s", "n")]
+
+
+def lists(folder: Path, rows: list[tuple[object, ...]], kind: str) -> None:
+    """Lay out a project over rows in a file or a database."""
+    uri = "{files: {a: a.csv}}"
+    if kind == "csv":
+        text = "".join(",".join("" if c is None else str(c) for c in row) + "\n" for row in rows)
+        (folder / "a.csv").write_text(f"id,price,day,region,ok\n{text}")
+    else:
+        uri = "sqlite:///a.sqlite"
+        (folder / "a.sqlite").unlink(missing_ok=True)
+        with closing(sqlite3.connect(folder / "a.sqlite")) as connection, connection:
+            connection.execute("CREATE TABLE a (id, price, day, region, ok)")
+            connection.executemany("INSERT INTO a VALUES (?, ?, ?, ?, ?)", rows)
+    (folder / "constat.yaml").write_text(f"rules: [r.dl]\ndatabases: {{lists: {uri}}}\n")
+    (folder / "r.dl").write_text(CHANGED)
+
+
+@pytest.mark.parametrize("kind", ["csv", "sqlite"])
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (SOUND, []),
+        (
+            FEW,
+            [
+                ("C0854", "1 of 3 values of `price` are no number", "write `price: Decimal`"),
+                ("C0854", "1 of 3 values of `day` are no Date", "write `day: symbol`"),
+            ],
+        ),
+        (
+            ALL,
+            [
+                ("C0854", "no value of `price` is a number", "write `price: Decimal`"),
+                ("C0854", "1 of 2 rows have no value in `ok`", "`@[null = maybe] ok: symbol`"),
+            ],
+        ),
+        (KEY, [("C0847", "different rows have the same `id`", "take `@[key]` from `a`")]),
+    ],
+)
+def test_rows_that_a_declaration_does_not_fit_are_told_with_the_edit(
+    tmp_path: Path, kind: str, rows: list[tuple[object, ...]], told: list[tuple[str, str, str]]
+) -> None:
+    lists(tmp_path, rows, kind)
+    found = bad(tmp_path)
+    assert [one.code for one in found] == [code for code, _, _ in told]
+    for one, (_, message, hint) in zip(found, told, strict=True):
+        assert message in one.message
+        assert hint in one.help
+        assert one.message.startswith("r.dl:4: ")
+    # No value of a row is shown.
+    assert not [one for one in found if "12.5" in one.message + one.help]
+
+
+def test_the_edit_that_is_named_mends_the_declaration(tmp_path: Path) -> None:
+    lists(tmp_path, ALL, "csv")
+    text = CHANGED.replace("price: number", "price: Decimal")
+    (tmp_path / "r.dl").write_text(text.replace(" ok: symbol", " @[null = maybe] ok: symbol"))
+    assert bad(tmp_path) == []
+
+
+def test_a_column_that_is_gone_is_told_with_what_to_take_out(tmp_path: Path) -> None:
+    lists(tmp_path, SOUND, "csv")
+    (tmp_path / "a.csv").write_text("id,prise,day,region\n")
+    (found,) = bad(tmp_path)
+    assert (found.state, found.code) == ("error", "C0515")
+    assert found.help in {"write `prise`", "take `ok` out of query and declaration"}

@@ -14,7 +14,7 @@ import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
 
 from constat.catalog.schema.checking import check
@@ -24,6 +24,7 @@ from constat.catalog.schema.described import (
     Link,
     Refreshed,
     SearchResult,
+    changes,
     from_json,
 )
 from constat.catalog.schema.introspection import look_at
@@ -53,6 +54,7 @@ _FORM: Final = "2"
 _TABLES_FOR_COLUMNS: Final = 40
 _MOST_NAMES: Final = 5_000
 _MOST_AT_ONCE: Final = 8
+_MOST_CHANGES: Final = 50
 
 
 _Source: TypeAlias = "Database | ApiSetting"
@@ -261,10 +263,28 @@ class SchemaManager:
             problems = tuple(json.loads(kept.problems)) if kept else ()
             count = len(self._index.tables(name))
             return Refreshed(name, False, count, look.failure, problems)  # noqa: FBT003  nothing has changed
-        self._keep(source, look)
         changed = kept is None or kept.fingerprint != look.fingerprint
-        problems = (*look.schema.problems, *look.changes)
+        told = look.changes if kept is None or not changed else self._differing(kept, look)
+        self._keep(source, look)
+        problems = (*look.schema.problems, *told)
         return Refreshed(name, changed, len(look.schema.tables), "", problems)
+
+    def _differing(self, kept: KeptSource, look: Look) -> tuple[str, ...]:
+        """Tell how a source differs from what was read of it before, by the same configuration.
+
+        An API tells it of its description.
+        """
+        source = self._sources[kept.name]
+        if look.schema is None or not isinstance(source, Database):
+            return look.changes
+        if kept.setting != self._setting(source):
+            return ()
+        documents = (
+            self._index.document(one.source, one.label) for one in self._index.tables(kept.name)
+        )
+        before = [from_json(json.loads(one)) for one in documents if one is not None]
+        told = tuple(islice(changes(before, look.schema.tables), _MOST_CHANGES + 1))
+        return told if len(told) <= _MOST_CHANGES else (*told[:_MOST_CHANGES], "and more changes")
 
     def _keep(self, read: _Source, look: Look) -> None:
         if look.schema is None:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from constat.catalog.connection import QueryMistakeError, ReadBounds, SourceFailureError, read_cell
+from constat.catalog.connection import (
+    QueryMistakeError,
+    ReadBounds,
+    SourceFailureError,
+    read_cell,
+    read_column,
+)
 from constat.catalog.guard import guard
 from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of, shortened
 from constat.catalog.schema.introspection import reading
@@ -23,7 +29,7 @@ from constat.catalog.schema.samples import (
 from constat.catalog.schema.words import singular, words_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.frozen import frozen
-from constat.logic import Kind, format_value
+from constat.logic import Kind, format_value, null_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,10 +37,13 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.catalog.connection import Cell, Connection, RawRow
+    from constat.catalog.guard import Guarded
     from constat.catalog.schema.described import ColumnSchema, Relationship, TableSchema
+    from constat.logic import Column, Predicate
     from constat.project import Project
 
 _GUESSED: Final = (Kind.NUMBER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+_TRIED: Final = (*_GUESSED[:2], Kind.FLOAT, *_GUESSED[2:], Kind.SYMBOL)
 _FEW: Final = 4
 """Where so many cells or more have one value, on an average, it is that of a group."""
 _LIKE_A_KEY: Final = frozenset(
@@ -317,6 +326,70 @@ def near_key(
         told = tuple((shortened(one, _LONGEST), int(str(times))) for one, times in examples)
         return NearKey(name, rows, shared, empty, told)
     return None
+
+
+def misfits(
+    predicate: Predicate, query: Guarded, connection: Connection, seconds: float
+) -> Iterator[Diagnostic]:
+    """Hold a declaration against the first rows that its query gives, as they are now.
+
+    Every value that is not of its column's kind is told, one as well as all: what rests on its row
+    is unknown. No value is shown. Raises `SourceFailureError` and `QueryMistakeError`.
+    """
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+
+    tree: Any = sqlglot.parse_one(query.text, dialect=query.dialect)
+    if not (tree.args.get("limit") or tree.args.get("fetch")):
+        query = guard(written(tree.limit(_ROWS), query.dialect), query.dialect)
+    question = connection.whole(query, predicate.arity)
+    bounds = ReadBounds(min(seconds, _FEW_SECONDS), _ROWS)
+    rows = [row for batch in connection.read(question, bounds) for row in batch]
+    words = null_words(predicate)
+    for place, column in enumerate(predicate.columns):
+        cells = [row[place] for row in rows]
+        yield from _misfits(column, cells, accounted=words[place] != "error")
+    key = predicate.key
+    different = {row for row in rows if all(row[place] is not None for place in key)}
+    if key and len({tuple(row[place] for place in key) for row in different}) < len(different):
+        names = ", ".join(f"`{predicate.columns[place].name}`" for place in key)
+        message = f"different rows have the same {names}, which is declared"
+        hint = f"take `@[key]` from `{predicate.name}`, or mend the rows: `constat check-data`"
+        yield _misfit(f"{message} to be the key", hint, "C0847")
+
+
+def _misfits(column: Column, cells: Sequence[Cell], *, accounted: bool) -> Iterator[Diagnostic]:
+    values = [cell for cell in cells if cell is not None]
+    name, kind = column.name, column.type_name
+    if len(values) < len(cells) and not accounted:
+        none = f"{len(cells) - len(values):,} of {len(cells):,} rows have no value in `{name}`"
+        hint = f"write `@[null = maybe] {name}: {kind}`; `constat help nulls` lists the words"
+        yield _misfit(f"{none}, and its declaration does not say what that means", hint)
+    wrong = [cell for cell in values if not _is_of(cell, column)]
+    if not wrong:
+        return
+    fitting = next((one for one in _TRIED if not _unreadable(values, one)), None)
+    other = f"write `{name}: {fitting.value}`" if fitting else "cast it to text in the query"
+    if len(wrong) == len(values):
+        yield _misfit(f"no value of `{name}` is {_a(kind)}, as it is declared", other)
+    else:
+        text = f"{len(wrong):,} of {len(values):,} values of `{name}` are no {kind}"
+        yield _misfit(f"{text}, as it is declared", f"mend them in the source, or {other}")
+
+
+def _is_of(cell: Cell, column: Column) -> bool:
+    try:
+        read_column(cell, column)
+    except ValueError:
+        return False
+    return True
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[:1] in 'aeiou' else 'a'} {kind}"
+
+
+def _misfit(message: str, hint: str, code: str = "C0854") -> Diagnostic:
+    return Diagnostic(code, message, help=hint, severity=Severity.WARNING)
 
 
 def check(

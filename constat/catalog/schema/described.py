@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -234,6 +234,55 @@ def from_json(value: Mapping[str, Any]) -> TableSchema:
     )
 
 
+def changes(before: Iterable[TableSchema], after: Iterable[TableSchema]) -> Iterator[str]:
+    """Tell how tables differ from what they were: columns, types, NULL, keys, what they point to.
+
+    Of a table whose columns are not known now nothing is said but that; guesses are left out.
+    """
+    old, new = ({one.label: one for one in tables} for tables in (before, after))
+    yield from (f"table `{name}` is gone" for name in sorted(old.keys() - new.keys()))
+    yield from (f"table `{name}` is new" for name in sorted(new.keys() - old.keys()))
+    for name in sorted(old.keys() & new.keys()):
+        if new[name].columns:
+            yield from (f"table `{name}`: {one}" for one in _table_changes(old[name], new[name]))
+        elif old[name].columns:
+            yield f"table `{name}`: its columns are not known now"
+
+
+def _table_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
+    was, now_is = ({one.name: one for one in table.columns} for table in (old, new))
+    yield from (f"column `{name}` is gone" for name in was if name not in now_is)
+    for name, column in now_is.items():
+        if name not in was:
+            yield f"column `{name}` is new"
+            continue
+        if was[name].declared != column.declared:
+            types = (f"`{one.declared or 'of no type'}`" for one in (was[name], column))
+            yield "column `{}` was {}, and is {}".format(name, *types)
+        if was[name].nullable is not column.nullable:
+            yield f"column `{name}` may {'' if column.nullable else 'not '}be NULL now"
+    yield from _constraint_changes(old, new)
+
+
+def _constraint_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
+    if old.key != new.key:
+        yield f"its key was {_listed(old.key)}, and is {_listed(new.key)}"
+    said, says = set(_constraints(old)), set(_constraints(new))
+    yield from (f"{one} is no longer declared" for one in sorted(said - says))
+    yield from (f"{one} is declared now" for one in sorted(says - said))
+
+
+def _constraints(table: TableSchema) -> Iterator[str]:
+    yield from (f"that {_listed(unique)} repeats no value" for unique in table.unique)
+    for one in table.relationships:
+        if one.declared:
+            yield f"that {_listed(one.columns)} points to `{one.target}`"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
 # A source that was not reached is told apart from one without tables.
 
 
@@ -297,7 +346,10 @@ class Sample:
 
 @frozen
 class Refreshed:
-    """What a look at a source found: whether anything has changed, and how many tables it has."""
+    """What a look at a source found: whether anything has changed, and how many tables it has.
+
+    `problems` say what could not be found out, and what is otherwise than when it was last read.
+    """
 
     name: str
     changed: bool
