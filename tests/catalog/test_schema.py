@@ -513,7 +513,7 @@ def written(path: Path, rows: list[dict[str, object]]) -> None:
         case ".json":
             path.write_text(json.dumps(rows))
         case ".parquet":
-            duckdb.sql(as_query(rows)).write_parquet(str(path))
+            duckdb.execute(f"COPY ({as_query(rows)}) TO '{path}' (FORMAT parquet)")
         case ".arrows":
             path.write_bytes(arrow(as_query(rows)))
         case ".xlsx":

@@ -18,7 +18,7 @@ from tests.cli.running import run
 from tests.examples.fixtures import shop_database, still_shop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from constat.session.diagnosis import Finding
@@ -225,7 +225,7 @@ ALL = [(1, "1.5", "2026-01-01", "s", "y"), (2, "2.5", "2026-01-02", "s", None)]
 KEY = [*SOUND, (2, "14", "2026-01-02", "s", "n")]
 
 
-def lists(folder: Path, rows: list[tuple[object, ...]], kind: str) -> None:
+def lists(folder: Path, rows: Sequence[tuple[object, ...]], kind: str) -> None:
     """Lay out a project over rows in a file or a database."""
     uri = "{files: {a: a.csv}}"
     if kind == "csv":
@@ -264,7 +264,7 @@ def lists(folder: Path, rows: list[tuple[object, ...]], kind: str) -> None:
     ],
 )
 def test_rows_that_a_declaration_does_not_fit_are_told_with_the_edit(
-    tmp_path: Path, kind: str, rows: list[tuple[object, ...]], told: list[tuple[str, str, str]]
+    tmp_path: Path, kind: str, rows: Sequence[tuple[object, ...]], told: list[tuple[str, str, str]]
 ) -> None:
     lists(tmp_path, rows, kind)
     found = bad(tmp_path)
