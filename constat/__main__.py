@@ -7,8 +7,7 @@ import sys
 from typing import Final
 
 try:
-    from constat.diagnostics.interruption import exit_code, listen
-    from constat.diagnostics.leaving import leave
+    from constat.diagnostics.interruption import exit_code, leave, listen
 except KeyboardInterrupt:
     # Nobody listens yet: Ctrl-C meets the first imports.
     sys.stderr.write("constat: interrupted\n")

@@ -11,7 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
-from constat.diagnostics.leaving import LEFT_BEHIND
+from constat.diagnostics.interruption import LEFT_BEHIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable

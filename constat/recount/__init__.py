@@ -24,8 +24,9 @@ Why a check that passes means that every row is proved and none is missing (sema
   lower rank alone pass the bound; at the end no summand may be negative (i).
 - A term that errs fails its statement, and the check says that it cannot say. So where it passes,
   no instance errs that could leave a row open (semantics 9).
-- Nothing is restricted by demand, so no pattern that is looked up can lack rows (ii). The constants
-  of the question choose among the rows at the end.
+- Where constants of the question lead on through keys, only rows that bear on it are computed:
+  `restriction` says why these are exactly those that follow, for every pattern that is looked up,
+  denied or aggregated (i, ii). The constants choose among the rows at the end.
 - Two sets of rows are compared in both directions (iii). Of an answer that says that there may be
   more, the rows which it calls proved have to be among the certain ones.
 

@@ -29,6 +29,7 @@ from constat.logic import (
     is_never_negative,
 )
 from constat.recount.marks import MarkedRule, Reading, Source
+from constat.recount.restriction import restricted
 from constat.recount.statements import INTEGERS, RefusedError, RuleStatement, literal, select
 from constat.recount.tables import Loaded, Tables, read_input
 
@@ -206,14 +207,15 @@ def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], Loaded])
     """Check one answer, whose rows are in the table that `claimed` gives."""
 
     def compared() -> Recount:
-        filled, given = evaluation.filled_for(claim), claimed()
+        narrow = evaluation.narrowed(claim.atom)
+        filled, given = narrow.filled_for(claim), claimed()
         if (
             filled is not None
             and not given.marked
             and filled.is_exactly(evaluation.tables, given.whole)
         ):
             return Recount(State.PASSED)
-        expected = evaluation.answers(claim)
+        expected = narrow.answers(claim)
         width = max(1, len(claim.places))
         kinds = claim_kinds(evaluation.program, claim)
         if claim.whole and _same_numbers(evaluation.tables, expected.whole, given.whole, kinds):
@@ -359,6 +361,17 @@ class Evaluation:
     done: set[str] = field(default_factory=set)
     filled: dict[str, Filled] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
+
+    def narrowed(self, goal: Atom) -> Evaluation:
+        """Give what computes no more than a goal needs: itself where nothing can be left out."""
+        below = self.read_inputs(goal.predicate)
+        if goal.predicate in self.done or below & self.marked.keys():
+            return self
+        program = restricted(self.program, goal, below)
+        if program is None:
+            return self
+        inputs = {name: self.found[name] for name in below & self.program.external}
+        return Evaluation(self.tables, program, self.read, inputs)
 
     def compute(self, goal: str) -> None:
         """Compute all relations below a goal, and its own."""

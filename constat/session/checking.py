@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
-from constat.diagnostics.leaving import LEFT_BEHIND
+from constat.diagnostics.interruption import LEFT_BEHIND
 from constat.recount import Prepared, Recount, State
 from constat.store.checks import CheckStore
 
