@@ -502,7 +502,8 @@ def test_command(  # noqa: PLR0913  each form has an option
     The parts are proved, disproved, unresolved, proved_under and disproved_under with goals
     separated by semicolons; `by` names the rule of the last step, `uses` rules and predicates of
     the proof. What a case does not state is not so, but for predicates that it leaves open with
-    `.pragma "open" "tier"`. Each verdict's certificate is checked by the independent checker.
+    `.pragma "open" "tier"`, or has read from their source with `.pragma "source" "orders"`: so a
+    case says what a source must fulfil. Each certificate is checked by the independent checker.
 
     Examples:
       constat rules test

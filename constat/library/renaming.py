@@ -34,7 +34,7 @@ _GOALS: Final = frozenset(
     {"proved", "disproved", "unresolved", "proved_under", "disproved_under", "unknown"}
 )
 _NAMED: Final = frozenset({"by", "uses"})
-_WORLD: Final = frozenset({"open", "closed", "unknown"})
+_WORLD: Final = frozenset({"open", "closed", "unknown", "source"})
 
 
 @frozen

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from constat import Session
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import chapter
 from constat.library.cases import run_cases, to_junit
+from constat.library.cases.cases import find_libraries
+from constat.library.cases.running import run_library
 from constat.session.cases import run_cases as run_checked
 from tests.library.folders import FACTS, RULES, library, run
 
@@ -361,3 +366,134 @@ def test_the_junit_report_has_a_suite_for_each_case_and_a_test_for_each_goal(
 def test_the_codes_of_cases_are_in_the_catalogue() -> None:
     known = [entry.code for entry in chapter("cases")]
     assert known == [f"C{number:04}" for number in range(440, 448)]
+
+
+SOURCES = """
+@[key = id]
+.decl orders(id: number, customer: symbol, day: Date, amount: Decimal)
+.input orders(source = "lists", query = "SELECT id, customer, day, amount FROM orders")
+.decl customers(id: symbol)
+.input customers(source = "shop", query = "SELECT id FROM customers")
+.decl least(n: Decimal)
+.input least(source = "config")
+.constraint known: orders(customer = ?c) => customers(?c).
+"""
+CONTRACT = """
+.pragma "source" "orders"
+.pragma "source" "customers"
+least(0.0).
+.decl out_of_range(id: number)
+out_of_range(?id) :- orders(id = ?id, amount = ?a), least(?least), ?a <= ?least.
+.decl has_rows(n: number)
+has_rows(?n) :- ?n = count : { orders(_, _, _, _) }, ?n >= 2.
+.decl dated(id: number)
+dated(?id) :- orders(id = ?id, day = _day).
+.decl undated(id: number)
+undated(?id) :- orders(id = ?id), !dated(?id).
+.decl twice(customer: symbol, day: Date)
+twice(?c, ?d) :- orders(?one, ?c, ?d, _), orders(?other, ?c, ?d, _), ?one != ?other.
+@[expect(disproved = "out_of_range(?id)")] .output out_of_range
+@[expect(proved = "has_rows(?n)")] .output has_rows
+@[expect(disproved = "undated(?id)")] .output undated
+@[expect(disproved = "twice(?c, ?day)")] .output twice
+@[expect(disproved = "violates_known(?c)")] .output violates_known
+"""
+SETTINGS = """rules: rules
+databases: {lists: {files: {orders: orders.csv}}, shop: "sqlite:///shop.sqlite"}
+facts: {least: 7}
+closed: [elsewhere]
+"""
+OPEN = ["has_rows(?n)", "undated(?id)"]
+ORDERS = "1,C1,2026-01-01,5\n2,C2,2026-01-02,7.50\n"
+
+
+def sourced(folder: Path, orders: str = ORDERS, text: str = CONTRACT) -> Path:
+    """Lay out a project whose rules have a case about its sources."""
+    library(folder / "rules", {"contract": text}, SOURCES + ".decl elsewhere(n: number)\n")
+    (folder / "constat.yaml").write_text(SETTINGS)
+    (folder / "orders.csv").write_text(f"id,customer,day,amount\n{orders}")
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE customers (id TEXT)")
+        connection.executemany("INSERT INTO customers VALUES (?)", [("C1",), ("C2",)])
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("orders", "failing"),
+    [
+        (ORDERS, []),
+        ("1,C1,2026-01-01,5\n2,C2,2026-01-02,-3\n", ["out_of_range(?id)"]),
+        ("1,C1,2026-01-01,5\n", ["has_rows(?n)"]),
+        ("1,C1,2026-01-01,5\n2,C9,2026-01-02,7\n", ["violates_known(?c)"]),
+        ("1,C1,2026-01-01,5\n2,C1,2026-01-01,7\n", ["twice(?c, ?day)"]),
+        # A value that is missing, or is none of its kind, and a key that repeats, are not known.
+        ("1,C1,,5\n2,C2,2026-01-02,7\n", OPEN),
+        (
+            "1,C1,2026-01-01,5\n1,C2,2026-01-02,7\n2,C2,2026-01-03,7\n",
+            ["has_rows(?n)", "undated(?id)"],
+        ),
+    ],
+)
+def test_a_case_says_what_a_source_must_fulfil(
+    tmp_path: Path, orders: str, failing: list[str]
+) -> None:
+    outcome = run_checked(project=sourced(tmp_path, orders))
+    assert codes(outcome) == []
+    failed = [one.goal for one in outcome.results if one.problem]
+    assert failed == failing
+    assert outcome.exit_code == (1 if failing else 0)
+    assert not [one for one in outcome.results if "rejected" in one.problem]
+
+
+def test_what_people_have_stated_is_no_word_of_a_source(tmp_path: Path) -> None:
+    folder = sourced(tmp_path, "1,C1,2026-01-01,5\n")
+    with Session(folder) as session:
+        session.facts.add("orders(2, C2, 2026-01-01, 7)", author="eve")
+    outcome = run_checked(project=folder)
+    assert [one.goal for one in outcome.results if one.problem] == ["has_rows(?n)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ('.pragma "sources" "orders"\n', "C0443", "no pragma `sources`"),
+        ('.pragma "source" "ordres"\n', "C0443", "`ordres` is unknown"),
+        ('.pragma "source" "twice"\n', "C0443", "is derived by rules"),
+        ('.pragma "source" "elsewhere"\n', "C0443", "has no `.input`"),
+        ('customers("C1").\n', "C0443", "the case states facts of `customers`"),
+    ],
+)
+def test_a_source_that_a_case_cannot_read_is_told(
+    tmp_path: Path, text: str, code: str, message: str
+) -> None:
+    used = ".decl uses(n: number) uses(?n) :- elsewhere(?n).\n"
+    outcome = run_checked(project=sourced(tmp_path, text=CONTRACT + used + text))
+    (case,) = outcome.cases
+    assert outcome.exit_code == 2
+    assert code in codes(outcome)
+    assert message in " ".join(one.message for one in case.diagnostics)
+
+
+def test_a_source_that_does_not_answer_makes_a_contract_fail(tmp_path: Path) -> None:
+    folder = sourced(tmp_path)
+    (folder / "orders.csv").unlink()
+    outcome = run_checked(project=folder)
+    assert outcome.exit_code != 0
+    (folder / "orders.csv").write_text("id,customer,amount\n")
+    outcome = run_checked(project=folder)
+    assert (outcome.exit_code, codes(outcome)) == (2, ["C0515"])
+
+
+def test_without_a_project_no_source_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = sourced(tmp_path)
+    (folder / "constat.yaml").unlink()
+    monkeypatch.chdir(tmp_path)
+    outcome = run_checked([folder / "rules"])
+    assert outcome.exit_code == 2
+    alone = run_cases([folder / "rules"])
+    assert (alone.exit_code, codes(alone)) == (2, ["C0443"])
+    # Where a draft is tried, a case about a source is neither broken nor passed.
+    (found,) = find_libraries([folder / "rules"])
+    assert run_library(found).cases == ()

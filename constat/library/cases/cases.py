@@ -308,6 +308,8 @@ class Table:
     open: bool = False
     vouched: bool = False
     """Closed by declaration only: that no row is missing is an assumption."""
+    read: bool = False
+    """Read from its source, so that the case says nothing about it."""
 
     def state(self, row: Row, origin: Origin, author: str | None, given: Assumption | None) -> None:
         """Add a row."""
@@ -389,9 +391,10 @@ class CaseExternal:
 # Facts of the case become answers from outside, as in a project, so that a case tests rules and
 # never adds to them; what rules derive cannot be stated. `.pragma "open" "p"` leaves p open,
 # `"closed"` closes it by declaration only, and `.pragma "unknown" "tier(C009, ?t)"` says that
-# there is a row whose other values nobody knows.
+# there is a row whose other values nobody knows. `"source" "orders"` has orders read from where its
+# `.input` says: the case then tests the source, and not only the rules.
 
-PRAGMAS: Final = ("open", "closed", "unknown")
+PRAGMAS: Final = ("open", "closed", "unknown", "source")
 _MODELS: Final = ("llm:", "model:")
 
 
@@ -417,6 +420,8 @@ class Case:
     program: AnalysedProgram
     externals: Externals
     expectations: tuple[Expectation, ...]
+    sources: tuple[str, ...] = ()
+    """The external predicates that are read from their sources; `externals` has the others."""
 
 
 def names_of_files(library: Library) -> frozenset[str]:
@@ -466,8 +471,9 @@ def read_case(
     if not expectations:
         diagnostics.append(_expects_nothing(name))
         return None
-    externals = {one: world.table(one).external() for one in sorted(bare.external)}
-    return Case(bare, externals, expectations)
+    tables = {one: world.table(one) for one in sorted(bare.external)}
+    externals = {name: table.external() for name, table in tables.items() if not table.read}
+    return Case(bare, externals, expectations, tuple(tables.keys() - externals.keys()))
 
 
 def _errors(diagnostics: Sequence[Diagnostic]) -> bool:
@@ -599,9 +605,21 @@ class _World:
             self._complain(pragma, f"the pragma `{key}` names nothing", f'.pragma "{key}" "..."')
         elif key == "unknown":
             self._unknown(pragma, value)
-        elif self._is_external(pragma, value):
+        elif self._is_external(pragma, value) and key == "source":
+            self._read(pragma, self.table(value))
+        elif value in self.analysed.external:
             table = self.table(value)
             table.open, table.vouched = table.open or key == "open", table.vouched or key != "open"
+
+    def _read(self, pragma: Pragma, table: Table) -> None:
+        """Have a predicate read from its source, of which the case then says nothing."""
+        name, source = table.predicate.name, table.predicate.source
+        table.read = True
+        if source is None or not source.name:
+            self._complain(pragma, f"`{name}` has no `.input`, so it has no source", "")
+        elif table.stated:
+            message = f"the case states facts of `{name}`, which it has read from its source"
+            self._complain(pragma, message, "")
 
     def _unknown(self, pragma: Pragma, text: str) -> None:
         try:
@@ -626,7 +644,13 @@ class _World:
     def _complain(self, pragma: Pragma, message: str, edit: str) -> None:
         note = f"the pragmas of a case are {', '.join(PRAGMAS)}"
         self.diagnostics.append(
-            Diagnostic("C0443", message, pragma.span, note=note, help=f"write `{edit}`")
+            Diagnostic(
+                "C0443",
+                message,
+                pragma.span,
+                note=note,
+                help=f"write `{edit}`" if edit else "take the one or the other out",
+            )
         )
 
 

@@ -52,6 +52,8 @@ class CaseResult:
     diagnostics: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
     seconds: float
+    sources: tuple[str, ...] = ()
+    """What it has read from sources: then it is a test of these as well."""
 
     @property
     def exit_code(self) -> int:

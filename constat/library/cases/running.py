@@ -1,14 +1,16 @@
 """Run the cases of rule libraries.
 
 In: paths of libraries, of folders that hold some, or of case files. Out: a `CasesRun`. Invariants:
-each goal is decided by the engine that answers people, over the facts of its case alone, and its
-certificate is given to the checker that the caller hands in; the order is that of the paths and of
-the names below them. Example: `run_cases([Path("rules/customer-value")]).exit_code` is 0.
+each goal is decided by the engine that answers people, over the facts of its case alone and the
+sources that the case names, and its certificate is given to the checker that the caller hands in;
+the order is that of the paths and of the names below them.
+Example: `run_cases([Path("rules/customer-value")]).exit_code` is 0.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity
@@ -33,14 +35,20 @@ from constat.proof import build_certificate, decide, proof_tree, render_tree
 from constat.store.clock import now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Externals
     from constat.logic import Literal
     from constat.proof import Decision
 
     Checker = Callable[[bytes], str]
     """Gives the verdict of a certificate; raises `ValueError` with the reason against it."""
+
+    Sources = Callable[[AnalysedProgram, Collection[str]], AbstractContextManager[Externals]]
+    """Opens the sources of these external predicates, of one project, for one case."""
 
 _LIMITS: Final = Limits(seconds=30.0)
 
@@ -51,10 +59,12 @@ def run_cases(
     roots: Sequence[Path] = (),
     only: str = "",
     checker: Checker | None = None,
+    sources: Sources | None = None,
 ) -> CasesRun:
-    """Run cases. `roots` are folders that the rules may include from besides their own.
+    """Run cases. `sources` opens what a case has read; without it such a case is broken.
 
-    With `only`, cases run whose name, such as `customer-value/vip`, holds it. Raises `ConstatError`
+    `roots` are folders that the rules may include from besides their own. With `only`, cases run
+    whose name, such as `customer-value/vip`, holds it. Raises `ConstatError`
     where the paths name no cases; a broken case is part of the result.
     """
     libraries = find_libraries(paths, roots)
@@ -63,16 +73,17 @@ def run_cases(
         chosen = [path for path in library.cases if only in case_name(library, path)]
         if chosen or not only:
             own = names_of_files(library)
-            runs.append(_Running(library, own, Coverage(), checker).run(chosen))
+            runs.append(_Running(library, own, Coverage(), checker, sources).run(chosen))
     if not any(run.cases for run in runs):
         raise ConstatError([_no_cases(paths, only)])
     return CasesRun(tuple(runs))
 
 
 def run_library(library: Library, checker: Checker | None = None) -> LibraryRun:
-    """Run the cases of one library."""
+    """Run the cases of one library, but for those that are about sources as they are today."""
     own = names_of_files(library)
-    return _Running(library, own, Coverage(), checker).run(library.cases)
+    run = _Running(library, own, Coverage(), checker, None).run(library.cases)
+    return replace(run, cases=tuple(one for one in run.cases if not one.sources))
 
 
 def case_name(library: Library, path: Path) -> str:
@@ -104,6 +115,7 @@ class _Running:
     own: frozenset[str]
     coverage: Coverage
     checker: Checker | None
+    sources: Sources | None
 
     def run(self, paths: Iterable[Path]) -> LibraryRun:
         """Run cases one after the other."""
@@ -120,7 +132,7 @@ class _Running:
         if case is not None:
             rules = case.program.rules
             self.coverage.know(rule for rule in rules if rule.span and rule.span.source in self.own)
-            results = tuple(self.expectation(case, one) for one in case.expectations)
+            results = self.expectations(case, diagnostics)
         errors = sorted(
             (one for one in diagnostics if one.severity is Severity.ERROR),
             key=lambda one: one.place,
@@ -133,7 +145,28 @@ class _Running:
             tuple(errors),
             texts,
             time.perf_counter() - start,
+            case.sources if case else (),
         )
+
+    def expectations(
+        self, case: Case, diagnostics: list[Diagnostic]
+    ) -> tuple[ExpectationResult, ...]:
+        """Decide the goals; each sees the sources that the case reads in one state."""
+        if not case.sources:
+            return tuple(self.expectation(case, one) for one in case.expectations)
+        if self.sources is None:
+            names = ", ".join(f"`{one}`" for one in case.sources)
+            message = f"the case reads {names} from a source, and sources are those of a project"
+            hint = "run it in its project: `constat rules test`"
+            diagnostics.append(Diagnostic("C0443", message, help=hint))
+            return ()
+        try:
+            with self.sources(case.program, case.sources) as read:
+                whole = replace(case, externals={**case.externals, **read})
+                return tuple(self.expectation(whole, one) for one in whole.expectations)
+        except ConstatError as problem:
+            diagnostics += problem.diagnostics
+            return ()
 
     def expectation(self, case: Case, expected: Expectation) -> ExpectationResult:
         """Decide one goal and compare."""
