@@ -243,7 +243,9 @@ def search_command(
     They are those of their names, comments and sentences.
 
     Beginnings of words count where whole words find too little; `CustomerID` is found by
-    `customer`. What fits best comes first.
+    `customer`. Where no name has all the words, others count that name the same: `client` and
+    `Kunde` find customers, and so does what comments and rules call them. What fits best comes
+    first.
 
     Examples:
       constat catalog search customer revenue

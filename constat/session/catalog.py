@@ -16,7 +16,7 @@ from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.library.listing import list_rules
-from constat.logic import OPEN, Constant, Open, Variable, display_value
+from constat.logic import OPEN, Constant, Open, Positive, Variable, display_value
 from constat.proof import decide
 from constat.session.spelling import shown_goal
 from constat.store.catalog import CatalogIndex, Entry
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.authoring.discovery import FactAccess
     from constat.catalog.schema.drafting import DraftedPredicate
+    from constat.catalog.schema.search import Naming
     from constat.documents import Documents
     from constat.library.listing import ListedPredicate, ListedRule
     from constat.logic import Atom, OpenRow, Predicate
@@ -39,12 +40,18 @@ if TYPE_CHECKING:
 
 FILE: Final = "catalog.sqlite"
 _LONGEST_ABOUT: Final = 200
+_LONGEST_QUERY: Final = 5_000
 
 
 def build_catalog(project: Project, program: Callable[[], AnalysedProgram]) -> SchemaManager:
     """Build the catalog; the rules are read when somebody searches."""
     index = CatalogIndex(project.state / FILE)
-    return SchemaManager(project, index, lambda: tuple(_entries(program)))
+    return SchemaManager(
+        project,
+        index,
+        lambda: tuple(_entries(program)),
+        lambda: tuple(_namings(project, program)),
+    )
 
 
 def build_discovery(
@@ -119,6 +126,31 @@ def _entries(program: Callable[[], AnalysedProgram]) -> Iterator[Entry]:
         yield _predicate_entry(predicate)
     for rule in listing.rules:
         yield _rule_entry(rule)
+
+
+def _namings(project: Project, program: Callable[[], AnalysedProgram]) -> Iterator[Naming]:
+    """Give what rules call the tables that they read: predicates, and heads of rules over them."""
+    read: dict[str, Sequence[str]] = {}
+    for predicate in _predicates(program):
+        source = predicate.source
+        query = source.parameters.get("query", "") if source else ""
+        if source is None or source.name not in project.databases:
+            continue
+        # Most are called as their table is, and a query takes a while to be read.
+        known = set(words_of(query[:_LONGEST_QUERY]))
+        name = predicate.name
+        if known.issuperset(words_of(name)):
+            read[name] = (name,)
+        elif query:
+            read[name] = _tables_of(query, dialect_of(project, source.name))
+        yield from ((name, table) for table in read.get(name, ()))
+    for rule in program().rules if read else ():
+        inputs = {
+            one.atom.predicate
+            for one in rule.body
+            if isinstance(one, Positive) and one.atom.predicate in read
+        }
+        yield from ((rule.head.predicate, table) for one in inputs for table in read[one])
 
 
 def _predicate_entry(one: ListedPredicate) -> Entry:

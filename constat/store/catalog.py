@@ -8,13 +8,14 @@ import zlib
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.frozen import frozen
 from constat.store.state_file import Form, NotOursError, OtherVersionError, StateFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 # A file of ours that is damaged or of another version is removed and made anew, since everything
@@ -42,6 +43,8 @@ CREATE TABLE entries (
 CREATE INDEX by_source ON entries (source);
 CREATE TABLE vocabulary (word TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (word, source))
     WITHOUT ROWID;
+CREATE TABLE synonyms (word TEXT NOT NULL, meant TEXT NOT NULL, source TEXT NOT NULL,
+    PRIMARY KEY (word, meant, source)) WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(
     kind, name, more, notes, content = 'entries', content_rowid = 'id', prefix = '3',
     tokenize = "porter unicode61 remove_diacritics 2 tokenchars '_'"
@@ -120,6 +123,7 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 
 MOST_WORDS: Final = 12
+_MOST_SYNONYMS: Final = 40
 _SHORTEST_PREFIX: Final = 3
 _MOST_RANKED: Final = 5_000
 _MOST_IN_ALL: Final = 10_000
@@ -153,11 +157,22 @@ class _Word:
 
 
 class WordSearch:
-    """One search; `kinds` are those that are wanted, none for all."""
+    """One search; `kinds` are those that are wanted, none for all.
 
-    def __init__(self, ask: Ask, words: Sequence[str], kinds: Sequence[str], most: int) -> None:
+    `synonyms` has other words for what a word names; they count where no name has all the words.
+    """
+
+    def __init__(
+        self,
+        ask: Ask,
+        words: Sequence[str],
+        kinds: Sequence[str],
+        most: int,
+        synonyms: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         self._ask = ask
         self._words = tuple(dict.fromkeys(words))[:MOST_WORDS]
+        self._synonyms = synonyms
         self._kinds = f"kind : ({_either(map(_quoted, kinds))}) AND " if kinds else ""
         self._most = most
 
@@ -183,10 +198,25 @@ class WordSearch:
         if len(self._known) == len(words):
             yield self._all_of(f"name : ({every})")
             yield self._all_of(every)
+        by_meaning = not self._is_named(every) and any(map(self._synonyms.get, words))
+        if by_meaning:
+            every = " AND ".join(f"({_either(map(_quoted, self._meant(one)))})" for one in words)
+            yield self._all_of(f"name : ({every})")
+            yield self._all_of(every)
         if len(words) > 1:
             yield self._some_of(self._known)
+        if by_meaning:
+            meant = [other for word in words for other in self._meant(word)]
+            yield self._some_of(self._counted(map(_quoted, meant[:_MOST_SYNONYMS])))
         long = [word for word in words if len(word) >= _SHORTEST_PREFIX]
         yield self._some_of(self._counted(f"{_quoted(word)} *" for word in long))
+
+    def _is_named(self, every: str) -> bool:
+        ((entries,),) = self._ask(_COUNT, (f"{self._kinds}({{name more}} : ({every}))",))
+        return bool(entries)
+
+    def _meant(self, word: str) -> tuple[str, ...]:
+        return (word, *self._synonyms.get(word, ()))
 
     def _all_of(self, match: str) -> list[tuple[int, float]]:
         alike = all(one.weight <= _LIGHTEST for one in self._known)
@@ -364,9 +394,16 @@ class CatalogIndex:
         return KeptSource(*rows[0]) if rows else None
 
     def replace(
-        self, source: KeptSource, tables: Iterable[KeptTable], entries: Iterable[Entry]
+        self,
+        source: KeptSource,
+        tables: Iterable[KeptTable],
+        entries: Iterable[Entry],
+        synonyms: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """Keep a source in the place of what was known of it."""
+        """Keep a source in the place of what was known of it.
+
+        `synonyms` are words with the word of its names that each of them stands for.
+        """
         with failures(), self._writing() as connection:
             _remove(connection, source.name)
             connection.execute("INSERT INTO sources VALUES (?, ?, ?, ?, ?)", astuple(source))
@@ -384,6 +421,10 @@ class CatalogIndex:
                 "INSERT INTO vocabulary VALUES (?, ?)", [(word, source.name) for word in words]
             )
             connection.execute(_ADD_WORDS, (source.name,))
+            connection.executemany(
+                "INSERT OR IGNORE INTO synonyms VALUES (?, ?, ?)",
+                [(word, meant, source.name) for word, meant in synonyms],
+            )
 
     def keep_only(self, names: Sequence[str]) -> None:
         """Forget the sources that the project has no more."""
@@ -440,18 +481,29 @@ class CatalogIndex:
         rows = self._rows(asked, (table.source, table.label))
         return str(rows[0][0]) if rows else ""
 
-    def search(self, words: Sequence[str], kinds: Sequence[str], most: int) -> tuple[Found, ...]:
+    def search(
+        self,
+        words: Sequence[str],
+        kinds: Sequence[str],
+        most: int,
+        synonyms: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> tuple[Found, ...]:
         """Find entries by words; first those with all of them in their name, at last beginnings.
 
-        `kinds` are those that are wanted; none for all.
+        `kinds` are those that are wanted; none for all. `synonyms` has other words for a word.
         """
-        search = WordSearch(self._rows, words, kinds, min(most, _MOST_FOUND))
+        search = WordSearch(self._rows, words, kinds, min(most, _MOST_FOUND), synonyms)
         return tuple(self._entry(identity, score) for identity, score in search.found().items())
 
     def _entry(self, identity: int, score: float) -> Found:
         asked = "SELECT source, kind, label, place, about FROM entries WHERE id = ?"
         ((source, kind, label, place, about),) = self._rows(asked, (identity,))
         return Found(source, kind, label, place, about, score)
+
+    def synonyms(self, word: str) -> tuple[str, ...]:
+        """Give the words of names that a word stands for in the comments of the sources."""
+        asked = "SELECT DISTINCT meant FROM synonyms WHERE word = ? ORDER BY meant"
+        return tuple(str(meant) for (meant,) in self._rows(asked, (word,)))
 
     def vocabulary(self, beginning: str) -> tuple[str, ...]:
         """Give words of names that begin so, for telling what somebody may have meant."""
@@ -496,6 +548,7 @@ def _remove(connection: sqlite3.Connection, name: str) -> None:
     connection.execute(_REMOVE_WORDS, (name,))
     connection.execute("DELETE FROM entries WHERE source = ?", (name,))
     connection.execute("DELETE FROM vocabulary WHERE source = ?", (name,))
+    connection.execute("DELETE FROM synonyms WHERE source = ?", (name,))
 
 
 def _cells(one: KeptTable) -> tuple[object, ...]:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from constat import Session
 from constat.catalog.schema import ColumnSchema
-from constat.catalog.schema.search import column_hits, lines_of
+from constat.catalog.schema.search import column_hits, learned_synonyms, lines_of
 from constat.store import catalog as catalog_search
 from constat.store.catalog import CatalogIndex, Entry, KeptSource
-from tests.catalog.schema_worlds import managed, sqlite_file
+from tests.catalog.schema_worlds import duckdb_file, managed, sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from constat.catalog.schema import SchemaManager
 
 
 def index_of(names: Iterable[tuple[str, str]]) -> CatalogIndex:
@@ -134,3 +137,74 @@ def test_only_the_wanted_kinds_are_found(tmp_path: Path) -> None:
     assert kinds == ["table", "column"]
     assert [one.kind for one in catalog.search("orders", ("column",)).hits] == ["column"]
     assert catalog.search("orders", ("rule",)).hits == ()
+
+
+def names(catalog: SchemaManager, words: str, *kinds: str) -> list[str]:
+    return [one.name for one in catalog.search(words, kinds or ("table", "column")).hits]
+
+
+def test_synonyms_are_found_where_no_name_has_the_words(tmp_path: Path) -> None:
+    script = "CREATE TABLE customers (cust_no INTEGER, zip TEXT); CREATE TABLE track (a INTEGER)"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    catalog = managed(tmp_path)
+    assert names(catalog, "song") == ["sales.track"]
+    assert names(catalog, "Kunde") == ["sales.customers", "sales.customers.cust_no"]
+    columns = ["sales.customers.cust_no", "sales.customers.zip"]
+    assert names(catalog, "buyer postcode") == ["sales.customers", *columns]
+    assert names(catalog, "giraffe") == []
+
+
+def test_who_asks_by_name_is_not_shown_synonyms(tmp_path: Path) -> None:
+    script = "CREATE TABLE buyers (a INTEGER); CREATE TABLE client (b INTEGER)"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    catalog = managed(tmp_path)
+    assert names(catalog, "client") == ["sales.client"]
+    assert names(catalog, "customer") == ["sales.buyers", "sales.client"]
+
+
+def test_comments_tell_what_words_stand_for_elsewhere_too(tmp_path: Path) -> None:
+    duckdb_file(
+        tmp_path / "shop.duckdb",
+        "CREATE TABLE a (kd_nr INTEGER, umsz DECIMAL(9, 2))",
+        "CREATE TABLE b (kd_nr INTEGER, lief_nr INTEGER)",
+        "COMMENT ON COLUMN a.kd_nr IS 'number of the widget'",
+        "COMMENT ON COLUMN b.lief_nr IS 'number of the gadget'",
+    )
+    catalog = managed(tmp_path, 'databases: {sales: "duckdb:///shop.duckdb"}')
+    assert names(catalog, "widget", "column")[:2] == ["sales.a.kd_nr", "sales.b.kd_nr"]
+    assert "sales.b.lief_nr" not in names(catalog, "widget", "column")
+    assert names(catalog, "gadget", "column")[0] == "sales.b.lief_nr"
+
+
+def test_rules_tell_what_tables_are_called(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", "CREATE TABLE t_017 (id INTEGER); CREATE TABLE x (y)")
+    (tmp_path / "constat.yaml").write_text(
+        'databases: {sales: "sqlite:///shop.sqlite"}\nrules: [rules.dl]', encoding="utf-8"
+    )
+    (tmp_path / "rules.dl").write_text(
+        ".decl widget(id: number)\n"
+        '.input widget(source = "sales", query = "SELECT id FROM t_017")\n'
+        ".decl oversized(id: number)\noversized(?id) :- widget(?id), ?id > 7.\n",
+        encoding="utf-8",
+    )
+    with Session(tmp_path) as session:
+        for words in ("widget", "oversized widgets", "oversized"):
+            assert names(session.catalog, words, "table") == ["sales.t_017"], words
+
+
+def test_only_short_texts_and_frequent_pairs_are_learned() -> None:
+    said = [("client number", "cust_no"), ("product number", "prod_no"), ("b c d e f g h i j", "z")]
+    learned = learned_synonyms([*said, *[("other thing", f"x{place} code") for place in range(9)]])
+    assert ("client", "cust") in learned
+    assert ("number", "no") in learned
+    assert ("client", "no") not in learned
+    assert ("thing", "code") in learned
+    assert not [one for one in learned if one[1] == "z"]
+
+
+def test_synonyms_of_a_source_go_with_it() -> None:
+    index = CatalogIndex(None)
+    index.replace(KeptSource("s", "", "", ""), (), (), [("client", "cust")])
+    assert index.synonyms("client") == ("cust",)
+    index.replace(KeptSource("s", "", "", ""), (), ())
+    assert index.synonyms("client") == ()

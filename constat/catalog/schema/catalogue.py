@@ -29,8 +29,18 @@ from constat.catalog.schema.described import (
 )
 from constat.catalog.schema.introspection import look_at
 from constat.catalog.schema.samples import find_column, sample
-from constat.catalog.schema.search import column_hits, entries_of, hits, kept_tables, merged
-from constat.catalog.schema.words import words_of
+from constat.catalog.schema.search import (
+    column_hits,
+    entries_of,
+    hits,
+    kept_tables,
+    learned_synonyms,
+    merged,
+    namings_of,
+    ordered,
+    stems,
+)
+from constat.catalog.schema.words import synonyms, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.project import Database
 from constat.store.catalog import CatalogFileError, Entry, KeptSource
@@ -42,6 +52,7 @@ if TYPE_CHECKING:
     from constat.catalog.schema.checking import Checked
     from constat.catalog.schema.described import Sample, TableSchema
     from constat.catalog.schema.introspection import Look
+    from constat.catalog.schema.search import Naming
     from constat.project import Project
     from constat.project.apis import ApiSetting
     from constat.store.catalog import CatalogIndex, KeptTable
@@ -80,7 +91,8 @@ def _surely(method: _Method[_Given, _Gives]) -> _Method[_Given, _Gives]:
 class SchemaManager:
     """Knows the tables of every database of a project; used by one thread at a time.
 
-    `vocabulary` gives the entries of predicates and rules; it is asked when somebody searches.
+    `vocabulary` gives the entries of predicates and rules, `namings` what they call the tables that
+    they read; both are asked when somebody searches.
     """
 
     def __init__(
@@ -88,10 +100,12 @@ class SchemaManager:
         project: Project,
         index: CatalogIndex,
         vocabulary: Callable[[], Iterable[Entry]] = tuple,
+        namings: Callable[[], Iterable[Naming]] = tuple,
     ) -> None:
         self.project = project
         self._index = index
         self._vocabulary = vocabulary
+        self._namings = namings
         self._looked: dict[str, Refreshed] = {}
         self._read_rules = False
 
@@ -174,7 +188,11 @@ class SchemaManager:
 
     @_surely
     def search(self, text: str, kinds: Sequence[str] = KINDS, most: int = 20) -> SearchResult:
-        """Find tables, columns, predicates and rules by the words of their names and comments."""
+        """Find tables, columns, predicates and rules by the words of their names and comments.
+
+        Where no name has all the words, others count that name the same: those of the thesaurus,
+        those that comments use, and the tables that a predicate of that name reads.
+        """
         self._all_current()
         self._keep_rules()
         words = words_of(text)
@@ -182,13 +200,19 @@ class SchemaManager:
         # Columns are looked for in the tables that fit best, so one look at the index is enough.
         enough = max(most, _TABLES_FOR_COLUMNS) if "column" in kinds else most
         asked = (*wanted, "table") if "column" in kinds and "table" not in wanted else wanted
-        found = self._index.search(words, () if _EVERYTHING.issubset(asked) else asked, enough)
-        given = hits(words, [one for one in found if one.kind in wanted])[:most]
+        alike = {word: self._alike(word) for word in words}
+        every = () if _EVERYTHING.issubset(asked) else asked
+        found = ordered(words, self._index.search(words, every, enough, alike), alike)
+        given = hits(one for one in found if one.kind in wanted)[:most]
         if "column" in kinds:
             tables = [one for one in found if one.kind == "table"]
             lines = ((one.source, one.label, self._index.lines(one)) for one in tables)
-            given = merged(given, column_hits(words, lines, most), most)
+            given = merged(given, column_hits(words, lines, most, alike), most)
         return SearchResult(tuple(given), () if given else self._meant(words))
+
+    def _alike(self, word: str) -> tuple[str, ...]:
+        learned = (other for one in stems((word,)) for other in self._index.synonyms(one))
+        return tuple(dict.fromkeys((*learned, *synonyms(word))))
 
     def sample(
         self, name: str, columns: Sequence[str] = (), *, most: int = 5, allowed: bool = False
@@ -292,7 +316,8 @@ class SchemaManager:
         problems = json.dumps(look.schema.problems)
         setting = self._setting(read)
         source = KeptSource(read.name, setting, look.fingerprint, now(), problems)
-        self._index.replace(source, kept_tables(look.schema), entries_of(look.schema))
+        learned = learned_synonyms(namings_of(look.schema))
+        self._index.replace(source, kept_tables(look.schema), entries_of(look.schema), learned)
 
     def _setting(self, source: _Source) -> str:
         """Name what decides how a source is read, without its address, which may be a secret."""
@@ -311,10 +336,13 @@ class SchemaManager:
             return
         self._read_rules = True
         entries = tuple(self._vocabulary())
-        fingerprint = hashlib.sha256(repr(entries).encode("utf-8", "replace")).hexdigest()[:32]
+        learned = learned_synonyms(self._namings())
+        said = repr((entries, learned)).encode("utf-8", "replace")
+        fingerprint = hashlib.sha256(said).hexdigest()[:32]
         kept = self._index.source(RULES)
         if kept is None or kept.fingerprint != fingerprint:
-            self._index.replace(KeptSource(RULES, _FORM, fingerprint, now(), "[]"), (), entries)
+            source = KeptSource(RULES, _FORM, fingerprint, now(), "[]")
+            self._index.replace(source, (), entries, learned)
 
     def _meant(self, words: Sequence[str]) -> tuple[str, ...]:
         meant = (nearest(word, self._index.vocabulary(word[:1])) for word in words)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.schema.described import Hit, to_json
@@ -10,7 +12,7 @@ from constat.catalog.schema.words import singular, words_of
 from constat.store.catalog import Entry, KeptTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from constat.catalog.schema.described import ColumnSchema, SourceSchema, TableSchema
     from constat.store.catalog import Found
@@ -20,6 +22,7 @@ _WORD: Final = "\x1f"
 _CELL: Final = "\t"
 _LONGEST_ABOUT: Final = 200
 _MOST_ALIKE: Final = 200
+_BY_SYNONYM: Final = 0.6
 _PATHS: Final = frozenset({"table", "operation"})
 
 
@@ -29,10 +32,16 @@ def lines_of(columns: Iterable[ColumnSchema]) -> str:
 
 
 def column_hits(
-    words: Sequence[str], tables: Iterable[tuple[str, str, str]], most: int
+    words: Sequence[str],
+    tables: Iterable[tuple[str, str, str]],
+    most: int,
+    synonyms: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> list[Hit]:
-    """Find columns; a table is given as its source, its label and its lines."""
-    wanted = stems(words)
+    """Find columns; a table is given as its source, its label and its lines.
+
+    `synonyms` has other words for a word, which count for less.
+    """
+    wanted = {singular((one,))[0]: stems(synonyms.get(one, ())) for one in words}
     found = [
         (fitting, Hit("column", f"{source}.{label}.{name}", source, comment))
         for source, label, lines in tables
@@ -42,10 +51,28 @@ def column_hits(
     return [hit for _, hit in found[:most]]
 
 
-def hits(words: Sequence[str], found: list[Found]) -> list[Hit]:
-    """Give entries as hits; what is called exactly so comes before what is called so and more."""
+def ordered(
+    words: Sequence[str], found: Iterable[Found], synonyms: Mapping[str, Sequence[str]]
+) -> list[Found]:
+    """Put what is called exactly so before what is called so and more.
+
+    Between them is what is called by nothing but the words and their synonyms.
+    """
     whole = singular(tuple(words))
-    found.sort(key=lambda one: singular(words_of(one.label.partition("(")[0])) != whole)
+    others = [stems((word, *synonyms.get(word, ()))) for word in words]
+
+    def place(one: Found) -> int:
+        name = singular(words_of(one.label.partition("(")[0]))
+        if name == whole:
+            return 0
+        alike = len(name) == len(others) and all(map(set.__contains__, others, name))
+        return 1 if alike else 2
+
+    return sorted(found, key=place)
+
+
+def hits(found: Iterable[Found]) -> list[Hit]:
+    """Give entries as hits."""
     return [
         Hit(
             one.kind,
@@ -76,12 +103,25 @@ def _line(column: ColumnSchema) -> str:
     return f"{_WORD}{_WORD.join(known)}{_WORD}{_CELL}{column.name}{_CELL}{comment}\n"
 
 
-def _fitting(lines: str, wanted: set[str]) -> Iterator[tuple[int, str, str]]:
+def _fitting(lines: str, wanted: Mapping[str, Collection[str]]) -> Iterator[tuple[float, str, str]]:
     """Give the columns that have any of the words, in their order, with how many they have."""
-    marked = [f"{_WORD}{word}{_WORD}" for word in wanted]
-    for begin in sorted({begin for word in marked for begin in _places(lines, word)}):
+    marked = [
+        (_marked(word), [_marked(other) for other in others]) for word, others in wanted.items()
+    ]
+    every = {one for word, others in marked for one in (word, *others)}
+    for begin in sorted({begin for word in every for begin in _places(lines, word)}):
         known, name, comment = lines[begin : lines.index("\n", begin)].split(_CELL, 2)
-        yield sum(word in known for word in marked), name, comment
+        yield sum(_fit(known, *one) for one in marked), name, comment
+
+
+def _marked(word: str) -> str:
+    return f"{_WORD}{word}{_WORD}"
+
+
+def _fit(known: str, word: str, others: Sequence[str]) -> float:
+    if word in known:
+        return 1.0
+    return _BY_SYNONYM if any(other in known for other in others) else 0.0
 
 
 def _places(lines: str, word: str) -> Iterator[int]:
@@ -92,6 +132,64 @@ def _places(lines: str, word: str) -> Iterator[int]:
             return
         yield lines.rfind("\n", 0, place) + 1
         place = lines.find(word, lines.index("\n", place))
+
+
+# What comments call the words of names: `client number` beside `cust_no` makes `client` stand for
+# `cust`, also where a column has no comment. Rules do the same for the tables that they read.
+
+_LONGEST_COMMENT: Final = 8
+_MOST_LEARNED: Final = 20_000
+_SHARE: Final = 0.5
+_EMPTY: Final = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "if", "in"),
+        *("is", "it", "its", "no", "not", "of", "on", "or", "per", "that", "the", "this", "to"),
+        *("was", "were", "which", "who", "with", "der", "die", "das", "des", "dem", "den"),
+        *("ein", "eine", "und", "oder", "von", "vom", "zu", "im", "am", "ist"),
+    )
+)
+
+Naming = tuple[str, str]
+"""Words that are said of something, and its name."""
+
+
+def namings_of(source: SourceSchema) -> Iterator[Naming]:
+    """Give what comments say of tables and columns."""
+    for table in source.tables:
+        yield table.comment, table.name
+        for column in table.columns:
+            yield column.comment, column.name
+
+
+def learned_synonyms(namings: Iterable[Naming]) -> list[tuple[str, str]]:
+    """Give words with the words of names that they stand for.
+
+    A word stands for another where at least half of what has it is said of names that have the
+    other; of several it stands for the one that is least often called anything else. Long texts
+    tell nothing.
+    """
+    both: Counter[tuple[str, str]] = Counter()
+    said: Counter[str] = Counter()
+    named: Counter[str] = Counter()
+    for text, name in namings:
+        words = stems(words_of(text)) - _EMPTY
+        if not words or len(words) > _LONGEST_COMMENT:
+            continue
+        names = {word for word in stems(words_of(name)) if not word.isdigit()}
+        said.update(words)
+        named.update(names)
+        both.update((word, one) for word in words - names for one in names)
+    best: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for (word, name), count in both.items():
+        if count >= _SHARE * said[word]:
+            best[word].append((count / named[name], name))
+    found = [
+        (word, name)
+        for word, others in best.items()
+        for share, name in others
+        if share == max(others)[0]
+    ]
+    return found[:_MOST_LEARNED]
 
 
 # No value of a row is among them.

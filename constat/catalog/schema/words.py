@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
 _LONGEST: Final = 200
 _LONGEST_NAME: Final = 40
@@ -26,6 +29,7 @@ _LETTERS: Final = MappingProxyType(
 )
 _HISSING: Final = ("sses", "shes", "ches", "xes", "zes")
 _SHORT: Final = 3
+_SYNONYMS: Final = Path(__file__).with_name("synonyms.txt")
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -48,6 +52,26 @@ def _singular(word: str) -> str:
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-2] if word.endswith(_HISSING) else word[:-1]
+
+
+def synonyms(word: str) -> Sequence[str]:
+    """Give other words for what a word in lower case names, as the thesaurus has them.
+
+    >>> "customer" in synonyms("clients")
+    True
+    """
+    return _thesaurus().get(_singular(word), ())
+
+
+@cache
+def _thesaurus() -> Mapping[str, Sequence[str]]:
+    """Read the thesaurus: a line has the words for one thing, and a word may have many things."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    for line in _SYNONYMS.read_text(encoding="utf-8").splitlines():
+        group = () if line.startswith("#") else words_of(line)
+        for word in group:
+            found[word].update(dict.fromkeys(group))
+    return {word: tuple(one for one in others if one != word) for word, others in found.items()}
 
 
 def identifier(name: str, taken: Collection[str], fallback: str) -> str:
