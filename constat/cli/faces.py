@@ -14,9 +14,12 @@ from constat.cli.groups import PlainCommand
 from constat.cli.options import project_option
 from constat.cli.output import note, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.project import find_project, load_project
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    from constat.project.settings import LoginSetting
 
 _PORT = 8377
 _SERVER_PORT = 8378
@@ -58,9 +61,8 @@ def mcp_command(
 
     Exit codes: 0 the client has gone, 2 bad usage, 130 interrupted.
     """
-    if http and tokens is None and not _is_loopback(host):
-        hint = "it is no address of loopback, so it needs --tokens"
-        raise click.BadParameter(hint, param_hint="--host")
+    login = _login(project) if http else None
+    _check_host(host, tokens is not None or login is not None or not http)
     if tokens is not None and not http:
         raise click.BadParameter("it needs --http", param_hint="--tokens")
     try:
@@ -70,9 +72,11 @@ def mcp_command(
         hint = "pip install 'constat[mcp]'"
         raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
     from constat.service import Service  # noqa: PLC0415  loaded when it is used
-    from constat.service.access import Access, read_tokens  # noqa: PLC0415  loaded when it is used
+    from constat.service.access import access_of  # noqa: PLC0415  loaded when it is used
 
-    access = None if tokens is None else Access(read_tokens(Path(tokens)))
+    known = tokens is not None or login is not None
+    file = None if tokens is None else Path(tokens)
+    access = access_of(file, host, port, by, login) if known else None
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     server = server_of(Service(project, by=by or getpass.getuser()), access, url)
     if http:
@@ -111,10 +115,11 @@ def serve_command(  # noqa: PLR0913  one argument for each option
 
     Roles: a viewer asks, an analyst also states facts in their own name and asks in words, an
     approver also decides about drafts of others, an admin also reads the log. NAME:ROLE:model is
-    the token of a program that a model drives: it approves and states nothing. Without --tokens
-    everybody on this machine is an admin, who approves nothing, and only loopback is served. Tokens
-    are kept as hashes. For other machines let a proxy that speaks
-    TLS stand before it. Needs the extra: pip install 'constat[server]'
+    the token of a program that a model drives: it approves and states nothing. Tokens are kept as
+    hashes; `login:` in constat.yaml takes those of an issuer of OpenID Connect. Without either
+    everybody on this machine is an admin, who approves nothing, and only loopback is served. For
+    other machines let a proxy that speaks TLS stand before it. Needs the extra: pip install
+    'constat[server]'
 
     Examples:
       constat serve --openapi
@@ -122,9 +127,9 @@ def serve_command(  # noqa: PLR0913  one argument for each option
 
     Exit codes: 0 ended, 2 bad usage, 130 interrupted, 143 SIGTERM.
     """
-    if tokens is None and not _is_loopback(host):
-        hint = "it is no address of loopback, so it needs --tokens"
-        raise click.BadParameter(hint, param_hint="--host")
+    serves = not (openapi or graphql or new_token)
+    login = _login(project) if serves else None
+    _check_host(host, tokens is not None or login is not None)
     try:
         from constat import server  # noqa: PLC0415  loaded when it is used
     except ImportError:
@@ -141,11 +146,25 @@ def serve_command(  # noqa: PLR0913  one argument for each option
         write(_added_token(server, tokens, new_token))
     else:
         who = by or getpass.getuser()
-        access = server.access_of(None if tokens is None else Path(tokens), host, port, who)
+        file = None if tokens is None else Path(tokens)
+        access = server.access_of(file, host, port, who, login)
         listening = _listening(host, port)
         note(f"serving http://{host}:{port}, described at /openapi.json; Ctrl-C ends it")
         server.run(project, access, listening)
     return 0
+
+
+def _login(project: str | None) -> LoginSetting | None:
+    """Give whose tokens let somebody in beside those of a file."""
+    folder = find_project(None if project is None else Path(project))
+    return load_project(folder).login
+
+
+def _check_host(host: str, known: bool) -> None:  # noqa: FBT001  one of two
+    """Raise `BadParameter` where strangers would come in; `known` callers show who they are."""
+    if not known and not _is_loopback(host):
+        hint = "it is no address of loopback, so it needs --tokens, or `login:` in constat.yaml"
+        raise click.BadParameter(hint, param_hint="--host")
 
 
 def _added_token(server: ModuleType, tokens: str | None, wanted: str) -> str:

@@ -49,6 +49,7 @@ from constat.project.settings import (
     CustomTier,
     Database,
     KeySetting,
+    LoginSetting,
     LogSetting,
     ModelSetting,
     ModelsSetting,
@@ -612,6 +613,50 @@ def _sight_of(name: str, node: Node, sections: Sections) -> SightOf:
     )
 
 
+_LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+_LOGIN_KEYS: Final = ("issuer", "audience", "people", "name", "claim", "roles")
+
+
+def read_login(node: Node | None, sections: Sections) -> LoginSetting | None:
+    """Read `login:`."""
+    if node is None:
+        return None
+    found = sections.table(node, "`login`", _LOGIN_KEYS)
+    for needed in ("issuer", "audience", "roles"):
+        if needed not in found:
+            hint = f"add `{needed}:` below `login:`"
+            sections.complain("C0596", f"`login` has no `{needed}`", node, hint=hint)
+    roles = {}
+    for key, value in sections.entries(found["roles"], "`roles`") if "roles" in found else ():
+        role = sections.text(value, f"the role of `{printable(key.text)}`")
+        if role not in ROLES:
+            hint = f"write {', '.join(ROLES[:-1])} or {ROLES[-1]}"
+            sections.complain("C0596", "a group has no role of ours", value, hint=hint)
+        roles[key.text] = role
+    issuer = sections.text(found.get("issuer"), "`issuer`")
+    if issuer and not is_private_line(issuer):
+        hint = "write its address as it stands in its tokens, with https"
+        sections.complain("C0596", "`issuer` is no https address", found["issuer"], hint=hint)
+    return LoginSetting(
+        issuer,
+        sections.text(found.get("audience"), "`audience`"),
+        roles,
+        tuple(one.text for one in sections.texts(found.get("people"), "`people`")),
+        sections.text(found.get("name"), "`name`", "sub"),
+        sections.text(found.get("claim"), "`claim`", "roles"),
+    )
+
+
+def is_private_line(address: str) -> bool:
+    """Tell whether nobody on the way can change what comes from there."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
+
+
 # Rule files and the state folder are resolved through links and lie where the project allows.
 
 SCHEMA: Final = Path(__file__).with_name("constat.schema.json")
@@ -643,6 +688,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "sub_plans": "predicates that a model may plan",
         "review": "what an approval needs",
         "rights": "what each role sees over HTTP: rows and columns of relations",
+        "login": "the issuer of OpenID Connect whose tokens let somebody into a server",
         "catalog": "which values of sources may be shown",
         "explore": "bounds of the steps of an exploration, and the sandbox",
         "memory": "how much of a conversation a model is told",
@@ -757,6 +803,7 @@ class _Loading:
             keys=keys,
             review=read_review(top.get("review"), keys, self.sections),
             rights=read_rights(top.get("rights"), self.sections),
+            login=read_login(top.get("login"), self.sections),
             log=read_log(top.get("log"), self.folder, self.sections),
             record=self._record(top),
             locale=self._locale(top.get("locale")),

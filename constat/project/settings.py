@@ -520,6 +520,24 @@ class RightsSetting:
         return Sight(role, caller if own else "", found)
 
 
+@frozen
+class LoginSetting:
+    """An issuer of OpenID Connect, whose tokens a server takes as it takes its own.
+
+    `audience` is what the issuer calls this server. `name` is the claim that names a caller,
+    `claim` the one that lists their groups (dots lead into it), and `roles` gives each group its
+    role. `people` are the clients that people log in with: tokens of any other client are those of
+    programs, which approve and state nothing.
+    """
+
+    issuer: str
+    audience: str
+    roles: Mapping[str, str] = field(default_factory=dict, hash=False)
+    people: tuple[str, ...] = ()
+    name: str = "sub"
+    claim: str = "roles"
+
+
 APPROVALS_FILE: Final = "approvals.jsonl"
 """The records of approvals, beside the rule files that they speak about."""
 
@@ -654,6 +672,7 @@ class Project:
     tells for each predicate who declares that nothing is missing, `conflicts` which of different
     values for one key counts, `check` when answers in bulk are counted again. `state` is where
     Constat writes.
+    `rights` say what each role sees over HTTP, `login` whose tokens let somebody in.
     `keys` are trusted for their roles; `log` says whether decisions are written down, `record`
     whose answers are recorded. `locale` is that of numbers and days in sentences. `packages` are
     libraries of others whose copies are as locked; their files are among `rules`.
@@ -682,6 +701,7 @@ class Project:
     sub_plans: SubPlanSetting = field(default_factory=SubPlanSetting)
     review: ReviewSetting = field(default_factory=ReviewSetting)
     rights: RightsSetting = field(default_factory=RightsSetting)
+    login: LoginSetting | None = None
     catalog: CatalogSetting = field(default_factory=CatalogSetting)
     explore: ExploreSetting = field(default_factory=ExploreSetting)
     memory: MemorySetting = field(default_factory=MemorySetting)

@@ -41,7 +41,7 @@ from constat.server.operations import (
     operations,
 )
 from constat.service import UNSEEN, Refused, Service, what_happens
-from constat.service.access import Access, Bounds, Caller, Turns
+from constat.service.access import Access, Bounds, Caller, DeniedError, Turns
 from constat.store.clock import now
 
 if TYPE_CHECKING:
@@ -450,7 +450,7 @@ class Application:
             started, who = time.monotonic(), "-"
             try:
                 self._check_place(request)
-                caller = self._caller(request)
+                caller = await self._caller(request)
                 who = caller.name
                 self._let_in(caller, role)
                 response = await work(request, caller)
@@ -480,11 +480,17 @@ class Application:
         if origin is not None and origin.partition("://")[2] != host:
             raise _Refusal(403, "pages of other places may not ask")
 
-    def _caller(self, request: Request) -> Caller:
+    async def _caller(self, request: Request) -> Caller:
         shown = request.headers.get("authorization", "")
-        caller = self._access.caller(shown)
+        how = 'Bearer error="invalid_token"'
+        try:
+            if self._access.issuer is None:
+                caller = self._access.caller(shown)
+            else:
+                caller = await asyncio.to_thread(self._access.caller, shown)
+        except DeniedError as problem:
+            raise _Refusal(problem.status, str(problem), WWW_Authenticate=how) from None
         if caller is None and shown.lower().startswith("bearer "):
-            how = 'Bearer error="invalid_token"'
             raise _Refusal(401, "nobody has this token", WWW_Authenticate=how)
         if caller is None:
             raise _Refusal(401, "a bearer token is needed", WWW_Authenticate="Bearer")

@@ -8,14 +8,13 @@ import zlib
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.frozen import frozen
 from constat.store.state_file import Form, NotOursError, OtherVersionError, StateFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 # A file of ours that is damaged or of another version is removed and made anew, since everything
@@ -123,7 +122,8 @@ if TYPE_CHECKING:
     Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
 
 MOST_WORDS: Final = 12
-_MOST_SYNONYMS: Final = 40
+_MOST_SYNONYMS: Final = 24
+_MOST_CONCEPTS: Final = 3
 _SHORTEST_PREFIX: Final = 3
 _MOST_RANKED: Final = 5_000
 _MOST_IN_ALL: Final = 10_000
@@ -159,7 +159,7 @@ class _Word:
 class WordSearch:
     """One search; `kinds` are those that are wanted, none for all.
 
-    `synonyms` has other words for what a word names; they count where no name has all the words.
+    `synonyms` gives other words for what a word names; it is asked where no name has all the words.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class WordSearch:
         words: Sequence[str],
         kinds: Sequence[str],
         most: int,
-        synonyms: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        synonyms: Callable[[str], Sequence[str]] = lambda _: (),
     ) -> None:
         self._ask = ask
         self._words = tuple(dict.fromkeys(words))[:MOST_WORDS]
@@ -198,25 +198,29 @@ class WordSearch:
         if len(self._known) == len(words):
             yield self._all_of(f"name : ({every})")
             yield self._all_of(every)
-        by_meaning = not self._is_named(every) and any(map(self._synonyms.get, words))
-        if by_meaning:
-            every = " AND ".join(f"({_either(map(_quoted, self._meant(one)))})" for one in words)
-            yield self._all_of(f"name : ({every})")
-            yield self._all_of(every)
+        meant: dict[str, Sequence[str]] = {}
+        known = {one.text for one in self._known}
+        if len(known) < len(words) or (len(words) <= _MOST_CONCEPTS and not self._is_named(every)):
+            meant = {word: tuple(self._synonyms(word))[:_MOST_SYNONYMS] for word in words}
+        if any(meant.values()) and len(words) <= _MOST_CONCEPTS:
+            concepts = self._counted(_any_of((one, *meant[one])) for one in words)
+            if len(concepts) == len(words):
+                every = " AND ".join(one.text for one in concepts)
+                yield self._all_of(f"name : ({every})")
+                yield self._all_of(every)
         if len(words) > 1:
             yield self._some_of(self._known)
-        if by_meaning:
-            meant = [other for word in words for other in self._meant(word)]
-            yield self._some_of(self._counted(map(_quoted, meant[:_MOST_SYNONYMS])))
+        others = [
+            one for word in words if _quoted(word) not in known for one in meant.get(word, ())
+        ]
+        if others:
+            yield self._some_of(self._counted(map(_quoted, dict.fromkeys(others)))[:MOST_WORDS])
         long = [word for word in words if len(word) >= _SHORTEST_PREFIX]
         yield self._some_of(self._counted(f"{_quoted(word)} *" for word in long))
 
     def _is_named(self, every: str) -> bool:
         ((entries,),) = self._ask(_COUNT, (f"{self._kinds}({{name more}} : ({every}))",))
         return bool(entries)
-
-    def _meant(self, word: str) -> tuple[str, ...]:
-        return (word, *self._synonyms.get(word, ()))
 
     def _all_of(self, match: str) -> list[tuple[int, float]]:
         alike = all(one.weight <= _LIGHTEST for one in self._known)
@@ -291,6 +295,10 @@ def _any(words: Sequence[_Word]) -> str:
 
 def _either(texts: Iterable[str]) -> str:
     return " OR ".join(texts)
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return f"({_either(map(_quoted, words))})"
 
 
 def _quoted(word: str) -> str:
@@ -486,11 +494,12 @@ class CatalogIndex:
         words: Sequence[str],
         kinds: Sequence[str],
         most: int,
-        synonyms: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        synonyms: Callable[[str], Sequence[str]] = lambda _: (),
     ) -> tuple[Found, ...]:
         """Find entries by words; first those with all of them in their name, at last beginnings.
 
-        `kinds` are those that are wanted; none for all. `synonyms` has other words for a word.
+        `kinds` are those that are wanted; none for all. `synonyms` gives other words for a word;
+        it is asked only where no name has all the words.
         """
         search = WordSearch(self._rows, words, kinds, min(most, _MOST_FOUND), synonyms)
         return tuple(self._entry(identity, score) for identity, score in search.found().items())

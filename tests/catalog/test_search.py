@@ -12,6 +12,7 @@ from constat.catalog.schema import ColumnSchema
 from constat.catalog.schema.search import column_hits, learned_synonyms, lines_of
 from constat.store import catalog as catalog_search
 from constat.store.catalog import CatalogIndex, Entry, KeptSource
+from tests.bench import bench_search
 from tests.catalog.schema_worlds import duckdb_file, managed, sqlite_file
 
 if TYPE_CHECKING:
@@ -208,3 +209,9 @@ def test_synonyms_of_a_source_go_with_it() -> None:
     assert index.synonyms("client") == ("cust",)
     index.replace(KeptSource("s", "", "", ""), (), ())
     assert index.synonyms("client") == ()
+
+
+def test_words_that_no_name_has_find_what_is_meant() -> None:
+    found = [at for world in bench_search.worlds().values() for at in bench_search.places(world)]
+    assert len(found) == 120
+    assert sum(at < 5 for at in found) >= 94

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
-from functools import wraps
+from functools import cache, wraps
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
 
@@ -40,7 +40,7 @@ from constat.catalog.schema.search import (
     ordered,
     stems,
 )
-from constat.catalog.schema.words import synonyms, words_of
+from constat.catalog.schema.words import is_abbreviation, synonyms, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.project import Database
 from constat.store.catalog import CatalogFileError, Entry, KeptSource
@@ -200,9 +200,14 @@ class SchemaManager:
         # Columns are looked for in the tables that fit best, so one look at the index is enough.
         enough = max(most, _TABLES_FOR_COLUMNS) if "column" in kinds else most
         asked = (*wanted, "table") if "column" in kinds and "table" not in wanted else wanted
-        alike = {word: self._alike(word) for word in words}
+        alike: dict[str, Sequence[str]] = {}
+        vocabulary = cache(self._index.vocabulary)
+
+        def synonyms_of(word: str) -> Sequence[str]:
+            return alike.setdefault(word, self._alike(word, vocabulary))
+
         every = () if _EVERYTHING.issubset(asked) else asked
-        found = ordered(words, self._index.search(words, every, enough, alike), alike)
+        found = ordered(words, self._index.search(words, every, enough, synonyms_of), alike)
         given = hits(one for one in found if one.kind in wanted)[:most]
         if "column" in kinds:
             tables = [one for one in found if one.kind == "table"]
@@ -210,9 +215,13 @@ class SchemaManager:
             given = merged(given, column_hits(words, lines, most, alike), most)
         return SearchResult(tuple(given), () if given else self._meant(words))
 
-    def _alike(self, word: str) -> tuple[str, ...]:
+    def _alike(self, word: str, vocabulary: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+        """Give other words for what a word names, and what names of this catalog make of them."""
         learned = (other for one in stems((word,)) for other in self._index.synonyms(one))
-        return tuple(dict.fromkeys((*learned, *synonyms(word))))
+        others = dict.fromkeys((*learned, *synonyms(word)))
+        for one in (word, *others):
+            others |= dict.fromkeys(n for n in vocabulary(one[0]) if is_abbreviation(n, one))
+        return tuple(others)
 
     def sample(
         self, name: str, columns: Sequence[str] = (), *, most: int = 5, allowed: bool = False

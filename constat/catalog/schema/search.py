@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import operator
 from collections import Counter, defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -47,7 +49,10 @@ def column_hits(
         for source, label, lines in tables
         for fitting, name, comment in _fitting(lines, wanted)
     ]
-    found.sort(key=lambda one: -one[0])
+    # What few columns have tells more.
+    often = [sum(one[place] > 0 for one, _ in found) for place in range(len(wanted))]
+    weights = [1 / (1 + math.log(max(1, one))) for one in often]
+    found.sort(key=lambda one: -sum(map(operator.mul, one[0], weights)))
     return [hit for _, hit in found[:most]]
 
 
@@ -103,15 +108,17 @@ def _line(column: ColumnSchema) -> str:
     return f"{_WORD}{_WORD.join(known)}{_WORD}{_CELL}{column.name}{_CELL}{comment}\n"
 
 
-def _fitting(lines: str, wanted: Mapping[str, Collection[str]]) -> Iterator[tuple[float, str, str]]:
-    """Give the columns that have any of the words, in their order, with how many they have."""
+def _fitting(
+    lines: str, wanted: Mapping[str, Collection[str]]
+) -> Iterator[tuple[Sequence[float], str, str]]:
+    """Give the columns that have any of the words, in their order, with how each word fits."""
     marked = [
         (_marked(word), [_marked(other) for other in others]) for word, others in wanted.items()
     ]
     every = {one for word, others in marked for one in (word, *others)}
     for begin in sorted({begin for word in every for begin in _places(lines, word)}):
         known, name, comment = lines[begin : lines.index("\n", begin)].split(_CELL, 2)
-        yield sum(_fit(known, *one) for one in marked), name, comment
+        yield [_fit(known, *one) for one in marked], name, comment
 
 
 def _marked(word: str) -> str:

@@ -29,6 +29,12 @@ _LETTERS: Final = MappingProxyType(
 )
 _HISSING: Final = ("sses", "shes", "ches", "xes", "zes")
 _SHORT: Final = 3
+_LEAST_PART: Final = 4
+_LEAST_BEGINNING: Final = 3
+_ENDING: Final = 2
+_VOWELS: Final = "aeiou"
+_UNHEARD: Final = MappingProxyType(str.maketrans("", "", "aeious"))
+_SPELLED: Final = MappingProxyType(str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}))
 _SYNONYMS: Final = Path(__file__).with_name("synonyms.txt")
 
 
@@ -57,10 +63,41 @@ def _singular(word: str) -> str:
 def synonyms(word: str) -> Sequence[str]:
     """Give other words for what a word in lower case names, as the thesaurus has them.
 
+    A word that it does not have may be two that it has.
+
     >>> "customer" in synonyms("clients")
     True
+    >>> "stock" in synonyms("lagerbestand")
+    True
     """
-    return _thesaurus().get(_singular(word), ())
+    known = _thesaurus()
+    single = _singular(word)
+    found = known.get(single) or known.get(word)
+    if found is not None:
+        return found
+    for place in range(_LEAST_PART, len(single) - _LEAST_PART + 1):
+        first, second = single[:place], single[place:]
+        parts = known.get(first) or known.get(first.removesuffix("s")), known.get(second)
+        if parts[0] and parts[1]:
+            return tuple(dict.fromkeys((second, *parts[1], first, *parts[0])))
+    return ()
+
+
+def is_abbreviation(short: str, word: str) -> bool:
+    """Tell whether a name may have a word in short, the first letters or those that are heard.
+
+    >>> [one for one in ("supp", "splr", "sir", "plier") if is_abbreviation(one, "supplier")]
+    ['supp', 'splr']
+    """
+    if not 1 < len(short) < len(word) - 1 or short[0] != word[0]:
+        return False
+    if len(short) >= _LEAST_BEGINNING and word.startswith(short):
+        return True
+    letters = iter(word)
+    heard = all(letter in letters for letter in short)
+    ends = short[-1] == word[-1] or short[-1] in word[-_ENDING:].translate(_UNHEARD)
+    vowels = sum(letter in _VOWELS for letter in short[1:-1])
+    return heard and ends and not vowels and short not in _thesaurus()
 
 
 @cache
@@ -68,9 +105,10 @@ def _thesaurus() -> Mapping[str, Sequence[str]]:
     """Read the thesaurus: a line has the words for one thing, and a word may have many things."""
     found: dict[str, dict[str, None]] = defaultdict(dict)
     for line in _SYNONYMS.read_text(encoding="utf-8").splitlines():
-        group = () if line.startswith("#") else words_of(line)
+        spelled = "" if line.startswith("#") else f"{line} {line.translate(_SPELLED)}"
+        group = dict.fromkeys(word for one in spelled.split() for word in words_of(one))
         for word in group:
-            found[word].update(dict.fromkeys(group))
+            found[word].update(group)
     return {word: tuple(one for one in others if one != word) for word, others in found.items()}
 
 
