@@ -75,8 +75,7 @@ def mcp_command(
     from constat.service.access import access_of  # noqa: PLC0415  loaded when it is used
 
     known = tokens is not None or login is not None
-    file = None if tokens is None else Path(tokens)
-    access = access_of(file, host, port, by, login) if known else None
+    access = access_of(tokens, host, port, by, login) if known else None
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     server = server_of(Service(project, by=by or getpass.getuser()), access, url)
     if http:
@@ -127,8 +126,7 @@ def serve_command(  # noqa: PLR0913  one argument for each option
 
     Exit codes: 0 ended, 2 bad usage, 130 interrupted, 143 SIGTERM.
     """
-    serves = not (openapi or graphql or new_token)
-    login = _login(project) if serves else None
+    login = None if openapi or graphql or new_token else _login(project)
     _check_host(host, tokens is not None or login is not None)
     try:
         from constat import server  # noqa: PLC0415  loaded when it is used
@@ -145,9 +143,7 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     elif new_token is not None:
         write(_added_token(server, tokens, new_token))
     else:
-        who = by or getpass.getuser()
-        file = None if tokens is None else Path(tokens)
-        access = server.access_of(file, host, port, who, login)
+        access = server.access_of(tokens, host, port, by or getpass.getuser(), login)
         listening = _listening(host, port)
         note(f"serving http://{host}:{port}, described at /openapi.json; Ctrl-C ends it")
         server.run(project, access, listening)

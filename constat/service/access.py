@@ -15,6 +15,7 @@ import secrets
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.apis.transport import ApiError, Asking, Transport
@@ -26,7 +27,6 @@ from constat.project.settings import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from jwt import PyJWK
 
@@ -167,12 +167,12 @@ def _fits(line: re.Match[str]) -> bool:
 
 
 def access_of(
-    tokens: Path | None, host: str, port: int, who: str, login: LoginSetting | None = None
+    tokens: str | Path | None, host: str, port: int, who: str, login: LoginSetting | None = None
 ) -> Access:
     """Say who may come in: who has a token, or without any way to whoever is on this machine."""
     issuer = None if login is None else Issuer(login)
     if tokens is not None or issuer is not None:
-        return Access({} if tokens is None else read_tokens(tokens), issuer=issuer)
+        return Access({} if tokens is None else read_tokens(Path(tokens)), issuer=issuer)
     shown = f"[{host}]" if ":" in host else host
     names = (shown, "127.0.0.1", "localhost", "[::1]")
     anybody = Caller(who, ROLES[-1], known=False)
@@ -261,7 +261,7 @@ class Issuer:
         return [one for one in listed if isinstance(one, str) and one in self._setting.roles]
 
     def _claims(self, token: str) -> Mapping[str, Any]:
-        import jwt  # noqa: PLC0415  loaded when it is used
+        import jwt  # noqa: PLC0415  heavy library, loaded on first use
 
         if len(token) > _LONGEST_TOKEN:
             raise DeniedError("the token is too long")
@@ -310,7 +310,7 @@ class Issuer:
             self._keys, self._read_at = self._asked_keys(now + _ISSUER_SECONDS), now
 
     def _asked_keys(self, until: float) -> Mapping[str, PyJWK]:
-        import jwt  # noqa: PLC0415  loaded when it is used
+        import jwt  # noqa: PLC0415  heavy library, loaded on first use
 
         issuer = self._setting.issuer
         transport = Transport(

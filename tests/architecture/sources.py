@@ -28,6 +28,7 @@ HEAVY: Final = frozenset(
             "graphql",
             "httpx2",
             "importlib.metadata",
+            "jwt",
             "jsonschema_rs",
             "langchain_core",
             "markdown_it",
