@@ -145,7 +145,7 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     else:
         access = server.access_of(tokens, host, port, by or getpass.getuser(), login)
         listening = _listening(host, port)
-        note(f"serving http://{host}:{port}, described at /openapi.json; Ctrl-C ends it")
+        note(f"serving http://{host}:{port}, for people at /explore; Ctrl-C ends it")
         server.run(project, access, listening)
     return 0
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
 from constat.frozen import frozen
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from constat.logic import Program, Rule
 
 # Nothing is evaluated and no source is asked.
+
+_SIGN: Final = re.compile(r'\\.|["),]|(?:[A-Za-z]\w*)?\s*\(', re.DOTALL)
+_LAST_WORD: Final = re.compile(r"[A-Za-z]\w*\Z")
+_UNFIT: Final = 3
 
 
 @frozen
@@ -129,6 +134,48 @@ def list_rules(analysed: AnalysedProgram) -> Listing:
             if "." not in one.name
         ),
     )
+
+
+def unfinished(text: str) -> tuple[str | None, str, int]:
+    """Say where a goal that is being written ends: its last word, in whose arguments, and where.
+
+    Gives the word, the predicate whose arguments are being written, and the place of the argument.
+
+    The word is `None` within a text and for a variable, where no predicate can stand.
+    """
+    calls: list[tuple[str, int]] = []
+    quoted = False
+    for found in _SIGN.finditer(text):
+        sign = found[0]
+        if quoted or sign == '"':
+            quoted = quoted != (sign == '"')
+        elif sign.endswith("("):
+            calls.append((sign[:-1].strip(), 0))
+        elif sign == ")" and calls:
+            calls.pop()
+        elif sign == "," and calls:
+            calls[-1] = (calls[-1][0], calls[-1][1] + 1)
+    called, place = calls[-1] if calls else ("", 0)
+    word = _LAST_WORD.search(text)
+    variable = text[: word.start()].endswith("?") if word else False
+    return None if quoted or variable else word[0] if word else "", called, place
+
+
+def proposals(known: Sequence[ListedPredicate], word: str) -> list[ListedPredicate]:
+    """Give the predicates that a word may stand for: by their names, then by what they say."""
+    wanted = word.casefold()
+
+    def rank(one: ListedPredicate) -> int:
+        name = one.name.casefold()
+        if name.startswith(wanted):
+            return 0
+        if wanted in name:
+            return 1
+        return 2 if wanted in f"{one.says} {one.description}".casefold() else _UNFIT
+
+    ranked = sorted((rank(one), one.name) for one in known)
+    named = {one.name: one for one in known}
+    return [named[name] for place, name in ranked if place < _UNFIT]
 
 
 def _rule(rule: Rule, program: Program) -> ListedRule:

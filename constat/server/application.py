@@ -18,7 +18,8 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -30,6 +31,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from constat.proof.report.page import page_style, report_scripts
 from constat.server.operations import (
     ARROW,
     MOST_BODY,
@@ -66,6 +68,22 @@ _HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
     ("Referrer-Policy", "no-referrer"),
     ("X-Content-Type-Options", "nosniff"),
+)
+_PAGE_HEADERS: Final = MappingProxyType(
+    {
+        **dict(_HEADERS),
+        # What becomes HTML passes one policy of the scripts, by which the report alone comes.
+        "Content-Security-Policy": (
+            "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+            "require-trusted-types-for 'script'; trusted-types report"
+        ),
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+)
+_KINDS: Final = MappingProxyType(
+    {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 )
 
 
@@ -132,6 +150,22 @@ class Metrics:
         return found
 
 
+@cache
+def explorer() -> Mapping[str, tuple[bytes, str]]:
+    """Give the files of the explorer with their types, by their paths; those of reports with them.
+
+    The page is at `/explore`, everything else beneath.
+    """
+    found = {one.name: one.read_bytes() for one in (files(__package__) / "explore").iterdir()}
+    page = found.pop("explore.html")
+    found |= {name: text.encode() for name, text in report_scripts().items()}
+    found["explore.css"] = page_style().encode() + found["explore.css"]
+    paths = {"/explore": (page, "text/html")}
+    return paths | {
+        f"/explore/{name}": (content, _KINDS[Path(name).suffix]) for name, content in found.items()
+    }
+
+
 def metrics() -> Metrics | None:
     """Give what counts, where the extra `metrics` is installed."""
     try:
@@ -174,6 +208,10 @@ class Application:
             Route("/healthz", self._telling("healthz", self._healthy), methods=["GET"]),
             Route("/readyz", self._telling("readyz", self._ready), methods=["GET"]),
             Route("/openapi.json", self._telling("openapi", self._document), methods=["GET"]),
+            *(
+                Route(path, self._telling("explore", partial(self._page, path)), methods=["GET"])
+                for path in explorer()
+            ),
             Route(
                 "/v1/certificates/{identity}",
                 self._answering("certificate", "viewer", self._certificate),
@@ -209,6 +247,15 @@ class Application:
     @staticmethod
     async def _document(_: Request) -> Response:
         return _json(openapi())
+
+    async def _page(self, path: str, request: Request) -> Response:
+        """Give a file of the explorer: it says nothing of the project, and needs no token."""
+        try:
+            self._check_place(request)
+        except _Refusal as problem:
+            return _refused(problem)
+        content, kind = explorer()[path]
+        return Response(content, headers=_PAGE_HEADERS, media_type=kind)
 
     async def _unrouted(self, request: Request, problem: Exception) -> Response:
         status = getattr(problem, "status_code", 404)

@@ -169,6 +169,16 @@ def _about_the_rest() -> tuple[Operation, ...]:
             *({"predicate": _text()}, (), "Rules"),
         ),
         Operation(
+            *("complete", "/v1/complete", "viewer", "Say how a goal may go on after a text."),
+            lambda service, _, given: service.complete(given.pop("text"), **given),
+            *({"text": _text(), "most": _number_of(1, 50, default=12)}, ("text",), "Completed"),
+        ),
+        Operation(
+            *("caller", "/v1/caller", "viewer", "Say who asks, and what they may do."),
+            lambda service, caller, _: _later(lambda: _described_caller(service, caller)),
+            *({}, (), "Caller"),
+        ),
+        Operation(
             *("search", "/v1/catalog/search", "viewer", "Find tables, columns, rules by words."),
             lambda service, _, given: service.search(given["words"]),
             *({"words": _text(1)}, ("words",), "Found"),
@@ -319,6 +329,11 @@ async def _later(work: Callable[[], JsonObject]) -> JsonObject:
     return work()
 
 
+def _described_caller(service: Service, caller: Caller) -> JsonObject:
+    told = {"name": caller.name, "role": caller.role, "person": caller.person}
+    return {**told, "model": caller.model, "sees_all": service.sees_all}
+
+
 # Schemas of answers: members with their kinds, `[of a list]`, `? or null`, `~ or left out`. A kind
 # with a capital is another schema.
 
@@ -363,6 +378,10 @@ _ANSWERS: Final = MappingProxyType(
         "Exported": "format text, suffix text, text text?, base64 text?",
         "Part": "text text, start number, left number",
         "Rules": "predicates [any], predicates_left number, rules [any], rules_left number",
+        "Completed": "word text, proposals [Proposal], proposals_left number, call Proposal?,"
+        " place number",
+        "Proposal": "name text, goal text, columns [Column], says text, description text",
+        "Caller": "name text, role text, person flag, model flag, sees_all flag",
         "Found": "found Text",
         "Described": "schema Text",
         "Asked": f"{_PROVED}, question text, confirmed text, draft text?, rules [text],"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeVar
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.diagnostics.json_form import to_json
 from constat.evaluation import CallFinished, ModelAwaited, StageFinished
-from constat.library.listing import list_rules
+from constat.library.listing import list_rules, proposals, unfinished
 from constat.logic import NullCell, display_value
 from constat.project import find_project, load_project
 from constat.session import AsyncSession, LogAs
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Event, Observer
     from constat.explore.answered import Explored
     from constat.explore.events import Telling
+    from constat.library.listing import ListedPredicate
     from constat.memory import Memory
     from constat.project.settings import RightsSetting, Sight
     from constat.proof.tree import Step
@@ -164,6 +165,11 @@ class Service:
         if sight not in self._views:
             self._views[sight] = Service(self._project, by=self.by, sight=sight)
         return self._views[sight]
+
+    @property
+    def sees_all(self) -> bool:
+        """Whether nothing is hidden from who asks here."""
+        return self._sight is None
 
     def _needs_all(self) -> None:
         """Raise `Refused` where not everything may be seen, and more would be shown."""
@@ -586,6 +592,31 @@ class Service:
 
         return await self.run(work)
 
+    async def complete(self, text: str, *, most: int = 12) -> JsonObject:
+        """Say how a goal may go on after `text`: predicates whose name or words fit its last word.
+
+        `call` is the predicate whose arguments are being written, `place` counts them from 0.
+        """
+
+        def work(session: Session) -> JsonObject:
+            known = [one for one in list_rules(session.program).predicates if self._named(one)]
+            word, called, place = unfinished(text)
+            fits = [] if word is None else proposals(known, word)
+            call = next((one for one in known if one.name == called), None)
+            return {
+                "word": word or "",
+                "proposals": [_proposal(one) for one in fits[: max(1, min(most, MOST_ROWS))]],
+                "proposals_left": max(0, len(fits) - most),
+                "call": call and _proposal(call),
+                "place": place,
+            }
+
+        return await self.run(work)
+
+    def _named(self, one: ListedPredicate) -> bool:
+        """Tell whether anything of a predicate may be seen."""
+        return self._sight is None or not one.external or self._sight.of(one.name) is not None
+
     async def rule_text(self, name: str) -> str:
         """Give a rule file by the name that listings use."""
 
@@ -857,6 +888,17 @@ def _step(one: Step) -> JsonObject:
             }
             for each in one.sources[:_LISTED]
         ],
+    }
+
+
+def _proposal(one: ListedPredicate) -> JsonObject:
+    columns = [{"name": name, "type": kind} for name, kind, _ in one.columns]
+    return {
+        "name": one.name,
+        "goal": f"{one.name}({', '.join(f'?{name}' for name, *_ in one.columns)})",
+        "columns": columns,
+        "says": one.says[:_TEXT],
+        "description": one.description[:_TEXT],
     }
 
 

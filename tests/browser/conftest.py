@@ -10,11 +10,14 @@ from playwright.sync_api import Error, sync_playwright
 from tests import extras
 from tests.browser.finding import HOW, find_browser
 from tests.browser.pages import Pages
+from tests.examples.fixtures import shop, shop_database, still_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser
+
+__all__ = ["shop", "shop_database", "still_shop"]
 
 
 @pytest.fixture(scope="session")

@@ -35,8 +35,8 @@ _QUIET: Final = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
-    # Whatever a page asks for, no name is looked up.
-    "--host-resolver-rules=MAP * ~NOTFOUND",
+    # Whatever a page asks for, no name is looked up; a test may serve on loopback.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 _SOFTWARE: Final = ("--use-gl=angle", "--use-angle=swiftshader")
 

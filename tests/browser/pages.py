@@ -1,6 +1,7 @@
-"""Reports in a browser: opened from a file, and watched.
+"""Pages in a browser: reports opened from a file, the explorer from a server, and watched.
 
-In: HTML.  Out: a ``Watched`` page, which knows each request, dialog, message and error of it.
+In: HTML, or an address.  Out: a ``Watched`` page, which knows each request, dialog, message and
+error of it.
 """
 
 from __future__ import annotations
@@ -65,13 +66,24 @@ class Pages:
         """Open a page; ``how`` are options of a context."""
         file = self.folder / f"report{len(self.contexts)}.html"
         file.write_text(html, encoding="utf-8", newline="")
+        return self.visit(file.as_uri(), scripts=scripts, axe=axe, **how)
+
+    def visit(
+        self,
+        address: str,
+        *,
+        scripts: bool = True,
+        axe: bool = False,
+        **how: Any,  # noqa: ANN401  passed on
+    ) -> Watched:
+        """Go to an address; ``how`` are options of a context."""
         context = self.browser.new_context(java_script_enabled=scripts, **how)
         self.contexts.append(context)
         if axe:
             # The policy of the page lets nothing in; a script of the context is no part of it.
             context.add_init_script(path=AXE)
         page = context.new_page()
-        watched = Watched(page, file.as_uri())
+        watched = Watched(page, address)
         page.on("request", lambda request: watched.requests.append(request.url))
         page.on("pageerror", lambda error: watched.told.append(f"error: {error}"))
         page.on("console", lambda message: watched.told.append(message.text))

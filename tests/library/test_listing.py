@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.library.listing import read_listing
+from constat.library.listing import proposals, read_listing, unfinished
 
 TEXT = """
 .type Id <: symbol
@@ -75,3 +75,31 @@ def test_mistakes_are_raised_with_their_texts(path: Path) -> None:
     assert set(texts) == {"rules.dl"}
     with pytest.raises(ConstatError, match="C0405"):
         read_listing([path.parent / "nothing"], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", ("", "", 0)),
+        ("go", ("go", "", 0)),
+        ("good(", ("", "good", 0)),
+        ("p(a, good(x), ", ("", "p", 2)),
+        ("p(a, ?x", (None, "p", 1)),
+        ('p("a, (go', (None, "p", 0)),
+        (r'p("\"", go', ("go", "p", 1)),
+        ("p(a)), go", ("go", "", 0)),
+    ],
+)
+def test_where_a_goal_ends_that_is_being_written(
+    text: str, found: tuple[str | None, str, int]
+) -> None:
+    assert unfinished(text) == found
+
+
+def test_a_word_stands_for_names_first_and_then_for_what_is_said(path: Path) -> None:
+    known = read_listing([path], {}).predicates
+    assert [one.name for one in proposals(known, "G")] == ["given", "good"]
+    assert [one.name for one in proposals(known, "oo")] == ["good"]
+    assert [one.name for one in proposals(known, "all")] == ["given"]
+    assert [one.name for one in proposals(known, "")] == ["fixed", "given", "good"]
+    assert proposals(known, "bad") == []

@@ -258,6 +258,22 @@ def test_what_may_be_seen_is_answered_and_what_may_not_is_unknown(tmp_path: Path
     served(guarded(tmp_path / "0", 0), work, let=access())
 
 
+def test_a_goal_is_completed_with_what_the_role_may_ask(tmp_path: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        seen = {}
+        for role in ("viewer", "admin"):
+            answer = await client.post(
+                "/v1/complete", json={"text": "blocked(", "most": 50}, headers=shown(role)
+            )
+            told = answer.json()
+            seen[role] = {one["name"] for one in told["proposals"]}, told["call"] is not None
+        assert seen["viewer"][0] >= {"customer", "placed", "rich"}
+        assert seen["admin"][0] - seen["viewer"][0] >= {"blocked", "threshold"}
+        assert (seen["viewer"][1], seen["admin"][1]) == (False, True)
+
+    served(guarded(tmp_path / "project", 0), work, let=access())
+
+
 @pytest.mark.parametrize(
     ("slip", "said"),
     [

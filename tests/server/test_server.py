@@ -645,6 +645,44 @@ def test_a_token_of_a_program_is_none_of_a_person(tmp_path: Path, shop: Path) ->
     served(shop, work, let=server.Access(server.read_tokens(file)))
 
 
+def test_the_explorer_is_given_to_this_place_alone_and_runs_nothing_else(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        here = {"Host": "localhost:80"}
+        for path in ("/explore", "/explore/explore.js", "/explore/explore.css"):
+            page = await client.get(path, headers=here)
+            assert page.status_code == 200
+            policy = page.headers["content-security-policy"]
+            assert "script-src 'self'; style-src 'self'; connect-src 'self'" in policy
+            assert "unsafe" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert (await client.get(path, headers={"Host": "evil.example"})).status_code == 421
+            away = {**here, "Origin": "http://evil.example"}
+            assert (await client.get(path, headers=away)).status_code == 403
+            assert (await client.post(path, headers=here)).status_code == 405
+        for path in ("/explore/explore.html", "/explore/..%2fgraph.py"):
+            assert (await client.get(path, headers=here)).status_code == 404
+
+    served(still_shop, work, let=server.access_of(None, "127.0.0.1", 80, "alice"))
+
+
+def test_a_goal_is_completed_with_words_and_columns(still_shop: Path) -> None:
+    async def work(client: httpx2.AsyncClient) -> None:
+        found = await answered(client, "/v1/complete", text="is_vi")
+        assert found["word"] == "is_vi"
+        assert [one["goal"] for one in found["proposals"]] == ["is_vip(?customer)"]
+        assert found["proposals"][0]["says"] == "{customer} is a VIP"
+        inside = await answered(client, "/v1/complete", text="placed_order(C001, ", most=1)
+        assert (inside["call"]["name"], inside["place"]) == ("placed_order", 1)
+        assert (len(inside["proposals"]), inside["proposals_left"] > 5) == (1, True)
+        document = '{ complete(text: "is_vi") { proposals { name } } caller { name role person } }'
+        assert (await graphed(client, document))["data"] == {
+            "complete": {"proposals": [{"name": "is_vip"}]},
+            "caller": {"name": "viewer", "role": "viewer", "person": True},
+        }
+
+    served(still_shop, work)
+
+
 def test_nobody_without_a_token_approves(still_shop: Path) -> None:
     async def work(client: httpx2.AsyncClient) -> None:
         body = {"name": "DRAFT1", "reason": "as the contract says"}

@@ -20,12 +20,16 @@
     assumed: ["as", "▲ assumed"],
   };
 
+  // A page may show one report after the other: what listens for the one before ends.
+  if (globalThis.constatShown) globalThis.constatShown.abort();
+  const { signal } = (globalThis.constatShown = new AbortController());
+
   for (const one of all(".js")) one.hidden = false;
 
   // Colours: as the system says, or turned by hand; nothing is stored.
   const THEMES = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
   let theme = 0;
-  at("theme").addEventListener("click", () => {
+  if (at("theme")) at("theme").addEventListener("click", () => {
     theme = (theme + 1) % THEMES.length;
     const [name, said] = THEMES[theme];
     if (name) document.documentElement.dataset.theme = name;
@@ -69,7 +73,7 @@
     if (own) own.open = true;
     target.scrollIntoView();
   }
-  addEventListener("hashchange", reveal);
+  addEventListener("hashchange", reveal, { signal });
   reveal();
 
   // The picture fits the width of its page, and is made larger, dragged and scrolled from there.
@@ -123,10 +127,10 @@
   addEventListener("beforeprint", () => {
     closedForPrint = folds.filter((one) => !one.open);
     for (const one of closedForPrint) one.open = true;
-  });
+  }, { signal });
   addEventListener("afterprint", () => {
     for (const one of closedForPrint) one.open = false;
-  });
+  }, { signal });
 
   at("save").addEventListener("click", () => {
     const link = document.createElement("a");

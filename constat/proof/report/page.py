@@ -35,7 +35,7 @@ def to_html(certificate: bytes) -> str:
     """Return the report; ``ValueError`` for what is no certificate."""
     account = account_of(certificate)
     style = page_style()
-    scripts = (_asset("checker.min.js"), _asset("page.min.js"))
+    scripts = tuple(report_scripts().values())
     hashes = " ".join(_hash(script) for script in scripts)
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {hashes}; "
@@ -53,6 +53,11 @@ def to_html(certificate: bytes) -> str:
     return (
         f"{head}\n<body>{_top()}{_main(account, certificate)}{_foot(account)}{tail}</body></html>\n"
     )
+
+
+def report_scripts() -> dict[str, str]:
+    """Return the scripts of a report by their names: the checker, then what shows its report."""
+    return {name: _asset(name) for name in ("checker.min.js", "page.min.js")}
 
 
 def page_title(account: Account) -> str:

@@ -1,0 +1,113 @@
+// Questions: a goal, its verdict, and the report of its proof, which verifies itself in this page.
+
+import { goalBox } from "./goal.js";
+import { button, listed, make, mistakes, row, section, table, verdict } from "./parts.js";
+import { ask, whole } from "./service.js";
+
+// The one door for markup: the report that the server writes, in which data is escaped.
+const plain = { createHTML: (text) => text, createScriptURL: (text) => text };
+const policy = globalThis.trustedTypes ? trustedTypes.createPolicy("report", plain) : plain;
+const MANY = 100;
+
+// Show what comes of some work: that it goes on, how to stop it, and what is wrong.
+export async function shown(place, title, texts, work) {
+  const stop = new AbortController();
+  place.replaceChildren(make("p", { class: "view tool", role: "status" }, `${title} … `,
+    button("Stop", () => stop.abort())));
+  place.setAttribute("aria-busy", "true");
+  try {
+    await work(stop.signal);
+  } catch (problem) {
+    const stopped = problem.name === "AbortError";
+    const errors = stopped ? [{ code: "Stopped", message: "what was asked is given up" }] : problem.errors;
+    if (!errors) throw problem;
+    const told = section("This could not be answered", mistakes(errors, texts));
+    told.setAttribute("role", "alert");
+    place.replaceChildren(told);
+  } finally {
+    place.removeAttribute("aria-busy");
+  }
+  const head = place.querySelector("#question, h2");
+  if (head) {
+    head.tabIndex = -1;
+    head.focus({ preventScroll: true });
+    head.scrollIntoView({ block: "nearest" });
+  }
+}
+
+export async function report(place, result, signal, ...before) {
+  const { text } = await ask("export", { certificate: result.certificate, to: "html" }, signal);
+  const main = text.slice(text.indexOf("<main"), text.lastIndexOf("</main>"));
+  const page = new DOMParser().parseFromString(policy.createHTML(main), "text/html");
+  place.replaceChildren(...before, ...document.importNode(page.querySelector("main"), true).children);
+  delete document.documentElement.dataset.verified;
+  const script = make("script");
+  script.src = policy.createScriptURL("explore/page.min.js");
+  place.append(script);
+}
+
+async function proved(place, goal, signal) {
+  await report(place, await ask("prove", { goal }, signal), signal);
+}
+
+async function answers(place, query, signal) {
+  const found = await ask("query", { query, most: MANY }, signal);
+  const again = (goal) => button("Why?", () =>
+    shown(place, "Proving", { "<goal>": goal }, (other) => proved(place, goal, other)),
+    { "aria-label": `Why? ${goal}` });
+  const rows = (part) => part.rows.map((one) => row(
+    ...found.columns.map((column) => one.values[column.name] ?? make("i", { class: "quiet" }, "null")),
+    verdict(one.verdict), one.goals.length ? again(one.goals[0]) : ""));
+  const titles = [...found.columns.map((one) => `${one.name}: ${one.type}`), "Verdict", "Proof"];
+  const { element, body } = table(titles, rows(found), "Answers");
+  const count = make("p", { role: "status" });
+  const more = button("More rows", async () => {
+    try {
+      found.cursor = next(await ask("query/more", { cursor: found.cursor, most: MANY }));
+    } catch (problem) {
+      count.replaceChildren(mistakes(problem.errors));
+    }
+  });
+  function tell() {
+    count.textContent = `${body.children.length} of ${found.total} answers; ${found.settled}.`;
+    more.hidden = !found.cursor;
+  }
+  function next(part) {
+    body.append(...rows(part));
+    found.cursor = part.cursor;
+    tell();
+    return part.cursor;
+  }
+  tell();
+  const open = found.open_because.map((one) => Object.values(one).filter((each) => typeof each === "string").join(": "));
+  place.replaceChildren(section("Answers", make("p", {}, make("code", {}, found.query)), count,
+    found.total ? element : "", more,
+    found.assumptions.length ? make("h3", {}, "Assumptions") : "", found.assumptions.length ? listed(found.assumptions) : "",
+    open.length ? make("h3", {}, "Why there may be others") : "", open.length ? listed(open) : ""));
+}
+
+async function whyNot(place, goal, signal) {
+  const found = await ask("why-not", { goal }, signal);
+  const why = section("Why it does not hold, and how near it is", verdict(found.verdict),
+    make("pre", { tabindex: "0" }, await whole(found.why)));
+  await report(place, found, signal, why);
+}
+
+const HOW = [["Prove", "Proving", proved], ["All answers", "Looking for answers", answers],
+  ["Why not?", "Looking for what is missing", whyNot]];
+
+export function asking() {
+  const goal = goalBox("A goal", new URLSearchParams(location.search).get("goal") || "");
+  const place = make("div", { "aria-live": "off" });
+  const run = ([, title, work]) => {
+    const text = goal.input.value.trim();
+    if (!text) return goal.input.focus();
+    const names = { "<goal>": text, "<query>": text };
+    return shown(place, title, names, (signal) => work(place, text, signal));
+  };
+  const [first, ...rest] = HOW;
+  const form = make("form", { class: "view tool", submit: (event) => { event.preventDefault(); run(first); } },
+    goal.element, make("div", { class: "line" }, make("button", { class: "first" }, first[0]),
+      ...rest.map((one) => button(one[0], () => run(one)))));
+  return [form, place];
+}
