@@ -387,8 +387,9 @@ def draft_command(
 
     Rows are looked at: kinds are those of the stored values, a key is named where it is one,
     columns that may be NULL get `@[null = maybe]`: a value or none. What is declared and not so is
-    said in a comment, and what could not be read is left out. No value is shown. `constat rules
-    check` accepts the file as it is; add it to `rules:` in constat.yaml. An operation is not asked:
+    said in a comment, and what could not be read is left out. How a file is written is noted, where
+    constat.yaml does not say so. No value is shown. `constat rules check` accepts the file as it
+    is; add it to `rules:` in constat.yaml. An operation is not asked:
     what it says of itself is drafted, a declaration for each list in its answers.
 
     Examples:
@@ -414,9 +415,13 @@ def draft_command(
                 "findings": findings,
                 "text": found.text,
                 "output": output,
+                "hints": list(found.hints),
             }
         )
-    elif output is None:
+        return
+    for one in found.hints:
+        note(one)
+    if output is None:
         write(found.text.rstrip("\n"))
     else:
         for one in found.signatures:

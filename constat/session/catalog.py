@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from constat.analysis import check_goal
 from constat.authoring.discovery import DiscoveryTools, quoted
-from constat.catalog import QueryMistakeError, SchemaManager, guard
+from constat.catalog import QueryMistakeError, SchemaManager, SourceFailureError, guard
 from constat.catalog.drivers import sql_of
+from constat.catalog.file_tables import guess_cells
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.described import OPERATION
-from constat.catalog.schema.drafting import draft_text, drafted
+from constat.catalog.schema.drafting import draft_text, drafted, near_key_of
+from constat.catalog.schema.introspection import reading
+from constat.catalog.schema.local import look as look_at_files
+from constat.catalog.schema.samples import ask
+from constat.catalog.schema.samples import beginning as rows_of_beginning
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.library.listing import list_rules
 from constat.logic import OPEN, Constant, Open, Positive, Variable, display_value
+from constat.project.files import TYPED
 from constat.proof import decide
 from constat.session.spelling import shown_goal
 from constat.store.catalog import CatalogIndex, Entry
@@ -32,7 +39,8 @@ if TYPE_CHECKING:
     from constat.documents import Documents
     from constat.library.listing import ListedPredicate, ListedRule
     from constat.logic import Atom, OpenRow, Predicate
-    from constat.project import Project
+    from constat.project import Database, Project
+    from constat.project.files import TableFiles
     from constat.session.answers import Answers
     from constat.session.bench import Bench
     from constat.session.facts_of_text import Told
@@ -195,6 +203,8 @@ class DraftedTables:
     predicates: tuple[DraftedPredicate, ...]
     operations: tuple[str, ...] = ()
     """Those drafted for operations of an API, with their columns."""
+    hints: tuple[str, ...] = ()
+    """What a person may want to say or mend: how files are written, what is nearly a key."""
 
     @property
     def signatures(self) -> tuple[str, ...]:
@@ -229,10 +239,12 @@ def draft_tables(
     if not usable:
         raise _refused("no column of the tables can be read", "name a table with such columns")
     wanted = {checked[0].table.path: [one.column.name for one in checked[0].columns]}
-    predicates = drafted(usable, _taken(program), wanted if columns else {})
     (database,) = databases
+    files = catalog.project.databases[database].files
+    predicates = drafted(usable, _taken(program), wanted if columns else {}, files)
     text = draft_text(predicates, database, dialect_of(catalog.project, database))
-    return DraftedTables(database, text, predicates)
+    hints = tuple(_draft_hints(catalog.project, predicates))
+    return DraftedTables(database, text, predicates, hints=hints)
 
 
 def _drafted_operations(
@@ -258,6 +270,92 @@ def _taken(program: Callable[[], AnalysedProgram]) -> Sequence[str]:
 
 def _refused(message: str, hint: str) -> ConstatError:
     return ConstatError([Diagnostic("C0850", message, help=hint)])
+
+
+_Value = TypeVar("_Value")
+_LOOKED_AT: Final = 10_000
+
+
+def first_cells(project: Project, database: Database) -> dict[str, Sequence[str | None]]:
+    """Read the first rows of the one table of files, by columns."""
+    _, found = look_at_files(database, project.folder, project.catalog.seconds, "")
+    table = found.tables[0] if found is not None else None
+    names = [one.name for one in table.columns] if table is not None else []
+    if table is None or not names:
+        return {}
+    query = rows_of_beginning(table, names, _LOOKED_AT)
+    with reading(database, project) as connection:
+        rows = ask(connection, query, project.catalog.seconds)
+    texts = ([None if cell is None else str(cell) for cell in row] for row in rows)
+    return dict(zip(names, zip(*texts, strict=True), strict=False))
+
+
+def _grouped_by(said: Mapping[str, _Value]) -> list[tuple[_Value, str]]:
+    """Give each value once, with the columns that it is said of."""
+    found: dict[_Value, list[str]] = {}
+    for column, value in said.items():
+        found.setdefault(value, []).append(f"`{column}`")
+    return [(value, ", ".join(columns)) for value, columns in found.items()]
+
+
+def understood(files: TableFiles) -> Iterator[str]:
+    """Say how the cells of files are read, a line for each thing that is said of them."""
+    for words, columns in _grouped_by(files.null):
+        yield f"{', '.join(words)} means that there is no value in {columns}"
+    for locale, columns in _grouped_by(files.locale):
+        yield f"{columns} as written in {locale.name}"
+    for unit, columns in _grouped_by(files.unit):
+        yield f"the numbers of {columns} are {unit}"
+    if files.footer:
+        yield "the last line is left out, it holds the sums of the others"
+
+
+def hints_of(
+    predicates: Sequence[DraftedPredicate], *, of_files: bool, shown: bool
+) -> Iterator[str]:
+    """Say how many values are of another kind than the others, and what is nearly a key.
+
+    Where they may be `shown`, values are named.
+    """
+    for one in predicates:
+        for column in one.columns:
+            decided = column.decided
+            if decided.almost is not None:
+                name = decided.column.name
+                said = f"{len(decided.strange):,} of {decided.seen:,} values of `{name}`"
+                text = f"{one.name}: all but {said} spell a {decided.almost.value}"
+                text += f": {one.checked.strange[name]}" if shown else ""
+                if of_files:
+                    text += "; `null` beside `file` lists what says that there is no value"
+                yield text
+        found = near_key_of(one)
+        if found is not None and not found[0].is_key:
+            near, name = found
+            examples = f", for example {near.shown()}" if near.examples and shown else ""
+            yield f"{one.name}: {near.said(name)}{examples}"
+
+
+def _draft_hints(project: Project, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+    """Say what `init` would say, but for values: of files what the configuration leaves out."""
+    for one in predicates:
+        database = project.databases[one.table.database]
+        setting = database.files.get(one.table.name)
+        if setting is None or setting.ending in TYPED:
+            continue
+        alone = replace(database, files={one.table.name: setting})
+        try:
+            guessed, doubts = guess_cells(setting, first_cells(project, alone))
+        except (SourceFailureError, QueryMistakeError):
+            # What could be read of it was drafted.
+            continue
+        more = replace(guessed, footer=0)
+        yield from (
+            f"{one.table.name}: {each}; say so beside `file` in {project.config_name}"
+            for each in understood(more)
+        )
+        yield from (f"{one.table.name}: {each}" for each in doubts)
+    of_files = any(project.databases[one.table.database].files for one in predicates)
+    yield from hints_of(predicates, of_files=of_files, shown=False)
 
 
 _NOBODY: Final = "nobody yet"

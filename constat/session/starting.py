@@ -13,7 +13,7 @@ from io import StringIO
 from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from constat.catalog import (
@@ -29,15 +29,12 @@ from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_fi
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
-    near_key_of,
     noun_of,
     null_word,
     plural_of,
 )
 from constat.catalog.schema.introspection import reading
-from constat.catalog.schema.local import look as look_at_files
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
-from constat.catalog.schema.samples import beginning as rows_of_beginning
 from constat.catalog.schema.words import identifier, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.frozen import frozen
@@ -45,7 +42,13 @@ from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
 from constat.project.files import ENDINGS, TYPED, UTF_8, TableFiles
 from constat.project.reading import Expanded, expand
-from constat.session.catalog import dialect_of, signature_of
+from constat.session.catalog import (
+    dialect_of,
+    first_cells,
+    hints_of,
+    signature_of,
+    understood,
+)
 from constat.session.session import Session
 from constat.store.catalog import CatalogIndex
 from constat.store.replacing import replaced
@@ -70,9 +73,7 @@ _SECRET: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _DUCKDB_ENDINGS: Final = frozenset({".duckdb", ".ddb"})
-_Value = TypeVar("_Value")
 _MOST_FILES: Final = 200
-_LOOKED_AT: Final = 10_000
 _TAB: Final = "\t"
 _LONGEST: Final = 30
 _MOST_NAMED: Final = 10
@@ -636,7 +637,7 @@ def start(
     catalog = SchemaManager(project, CatalogIndex(None))
     try:
         chosen, left_out, unread = _chosen(catalog, begun, tables)
-        predicates = drafted(chosen, (), {})
+        predicates = drafted(chosen, (), {}, begun.files)
         rule, value = _with_value(project, first_rules(predicates))
         texts = {
             SOURCES: draft_text(predicates, begun.name, dialect_of(project, begun.name)),
@@ -673,7 +674,7 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
         database = Database(begun.name, "files", Expanded(""), files={name: setting})
         project = Project(folder.resolve(), begun.name, {begun.name: database})
         try:
-            files[name], found = guess_cells(setting, _first_cells(project, database))
+            files[name], found = guess_cells(setting, first_cells(project, database))
         except (SourceFailureError, QueryMistakeError):
             # The catalog tells why nothing can be read.
             continue
@@ -683,60 +684,12 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
     return replace(begun, files=files, doubts=tuple(doubts))
 
 
-def _first_cells(project: Project, database: Database) -> dict[str, Sequence[str | None]]:
-    """Read the first rows of the one table of files, by columns."""
-    _, found = look_at_files(database, project.folder, project.catalog.seconds, "")
-    table = found.tables[0] if found is not None else None
-    names = [one.name for one in table.columns] if table is not None else []
-    if table is None or not names:
-        return {}
-    query = rows_of_beginning(table, names, _LOOKED_AT)
-    with reading(database, project) as connection:
-        rows = ask(connection, query, project.catalog.seconds)
-    texts = ([None if cell is None else str(cell) for cell in row] for row in rows)
-    return dict(zip(names, zip(*texts, strict=True), strict=False))
-
-
-def _grouped_by(said: Mapping[str, _Value]) -> list[tuple[_Value, str]]:
-    """Give each value once, with the columns that it is said of."""
-    found: dict[_Value, list[str]] = {}
-    for column, value in said.items():
-        found.setdefault(value, []).append(f"`{column}`")
-    return [(value, ", ".join(columns)) for value, columns in found.items()]
-
-
-def _understood(files: TableFiles) -> Iterator[str]:
-    for words, columns in _grouped_by(files.null):
-        yield f"{', '.join(words)} means that there is no value in {columns}"
-    for locale, columns in _grouped_by(files.locale):
-        yield f"{columns} as written in {locale.name}"
-    for unit, columns in _grouped_by(files.unit):
-        yield f"the numbers of {columns} are {unit}"
-    if files.footer:
-        yield "the last line is left out, it holds the sums of the others"
-
-
 def _hints(begun: Beginning, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
     """Say how files were understood, and which predicate has no key because of its rows."""
     for table, files in begun.files.items():
-        yield from (f"{table}: {one}" for one in _understood(files))
+        yield from (f"{table}: {one}" for one in understood(files))
     yield from begun.doubts
-    for one in predicates:
-        for column in one.columns:
-            decided = column.decided
-            if decided.almost is not None:
-                name = decided.column.name
-                said = f"{len(decided.strange):,} of {decided.seen:,} values of `{name}`"
-                shown = one.checked.strange[name]
-                text = f"{one.name}: all but {said} spell a {decided.almost.value}: {shown}"
-                if begun.files:
-                    text += "; `null` beside `file` lists what says that there is no value"
-                yield text
-        found = near_key_of(one)
-        if found is not None and not found[0].is_key:
-            near, name = found
-            examples = f", for example {near.shown()}" if near.examples else ""
-            yield f"{one.name}: {near.said(name)}{examples}"
+    yield from hints_of(predicates, of_files=bool(begun.files), shown=True)
 
 
 _API: Final = """\

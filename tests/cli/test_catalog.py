@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from constat.cli.completion import offers
@@ -92,3 +93,49 @@ def test_tables_are_offered_once_they_are_known(tmp_path: Path) -> None:
     assert list(offers(words, "sales.o")) == []
     catalog(tmp_path, "list")
     assert [one.value for one in offers(words, "sales.o")] == ["sales.order_lines", "sales.orders"]
+
+
+FOREIGN = """id,price,share_pct,weight,day
+1,EUR 12.50,5%,NA,2026-01-01
+2,EUR 13,6%,7,2026-01-02
+2,EUR 1.5,8%,9,2026-01-03
+4,EUR 2.5,8%,9,later
+"""
+SAID = "file: p.csv, null: {weight: [NA]}, unit: {price: EUR, share_pct: '%'}"
+
+
+def test_a_draft_says_of_files_what_init_would_have_written(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(FOREIGN)
+    settings = tmp_path / "constat.yaml"
+    settings.write_text("databases: {lists: {files: {p: p.csv}}}\n")
+    ran = catalog(tmp_path, "draft", "p")
+    assert ran.code == 0
+    for told in (
+        "p: NA means that there is no value in `weight`; say so beside `file` in constat.yaml",
+        "p: the numbers of `price` are EUR; say so beside `file` in constat.yaml",
+        "p: the numbers of `share_pct` are %; say so beside `file` in constat.yaml",
+        "p: all but 1 of 4 values of `day` spell a Date; `null` beside `file` lists",
+        "p: `id` is nearly a key: 2 of 4 rows share its values",
+    ):
+        assert told in ran.err
+    # No value of a row is shown, but for the words that say that there is none.
+    assert "later" not in ran.out + ran.err
+    settings.write_text(f"databases: {{lists: {{files: {{p: {{{SAID}}}}}}}}}\n")
+    ran = catalog(tmp_path, "draft", "p")
+    assert "beside `file` in" not in ran.err
+    declared = " ".join(ran.out.split())
+    assert '@[unit = "EUR"] @[places = 2] price: Decimal' in declared
+    assert '@[unit = "%"] share_pct: number' in declared
+    assert "price {price}, share {share_pct}, weight {weight}" in declared
+    found = json.loads(catalog(tmp_path, "draft", "p", "--format", "json").out)
+    assert len(found["hints"]) == 2
+
+
+def test_init_drafts_as_the_catalog_does(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text(FOREIGN)
+    assert run("init", tmp_path / "p.csv", "--directory", tmp_path).code == 0
+    drafted = (tmp_path / "rules" / "sources.dl").read_text()
+    # Beside the first draft the predicate would need another name.
+    (tmp_path / "rules" / "sources.dl").unlink()
+    ran = catalog(tmp_path, "draft", "p", "--format", "json")
+    assert json.loads(ran.out)["text"] == drafted

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from constat.catalog.schema.checking import Checked, NearKey
     from constat.catalog.schema.described import Relationship, TableSchema
     from constat.diagnostics import Diagnostic
+    from constat.project.files import TableFiles
 
 # Quoting a word that is not reserved does no harm, so one set serves all.
 
@@ -144,12 +145,16 @@ _LINE: Final = ColumnSchema("rowid", "BIGINT", nullable=False, generated=True)
 
 @frozen
 class DraftedColumn:
-    """A column of a predicate and the column of the source that it is read from."""
+    """A column of a predicate and the column of the source that it is read from.
+
+    `unit` is what stands beside its numbers in the source, where the configuration says so.
+    """
 
     name: str
     decided: Decided
     kind: Kind
     cast: bool
+    unit: str = ""
 
 
 @frozen
@@ -169,17 +174,21 @@ class DraftedPredicate:
 
 
 def drafted(
-    tables: Sequence[Checked], taken: Collection[str], wanted: Mapping[str, Sequence[str]]
+    tables: Sequence[Checked],
+    taken: Collection[str],
+    wanted: Mapping[str, Sequence[str]],
+    files: Mapping[str, TableFiles],
 ) -> tuple[DraftedPredicate, ...]:
     """Choose names, columns and kinds.
 
     `taken` are names of predicates that exist; `wanted` gives the columns of a table by its path,
-    where somebody has chosen them.
+    where somebody has chosen them; `files` says by table how files are written.
     """
     names = set(taken)
     found = []
     for checked in tables:
-        predicate = _predicate(checked, names, wanted.get(checked.table.path, ()))
+        units = files[checked.table.name].unit if checked.table.name in files else {}
+        predicate = _predicate(checked, names, wanted.get(checked.table.path, ()), units)
         names.add(predicate.name)
         found.append(predicate)
     return _alike(found)
@@ -241,7 +250,9 @@ def _may_be_missing(one: DraftedPredicate, names: Collection[str]) -> bool:
     return any(word not in {"", NullPolicy.NONE.value} for word in words)
 
 
-def _predicate(checked: Checked, taken: Collection[str], wanted: Sequence[str]) -> DraftedPredicate:
+def _predicate(
+    checked: Checked, taken: Collection[str], wanted: Sequence[str], units: Mapping[str, str]
+) -> DraftedPredicate:
     table = checked.table
     left_out: list[tuple[str, str]] = []
     chosen: list[Decided] = []
@@ -262,7 +273,8 @@ def _predicate(checked: Checked, taken: Collection[str], wanted: Sequence[str]) 
         )
     for one in chosen:
         name = identifier(one.column.name, columns, "c")
-        columns[name] = DraftedColumn(name, one, one.kind or Kind.SYMBOL, one.cast)
+        unit = units.get(one.column.name.lower(), "")
+        columns[name] = DraftedColumn(name, one, one.kind or Kind.SYMBOL, one.cast, unit)
     name = identifier(table.name, (), "t")
     if name in taken:
         name = identifier(f"{table.database} {table.schema} {table.name}", taken, "t")
@@ -486,7 +498,11 @@ def _column(column: DraftedColumn, policy: str, *, names: bool) -> str:
 
 
 def _unit(column: DraftedColumn) -> str:
-    """Give the unit that a number's name ends with."""
+    """Give the unit of a number: what the configuration says, else what its name ends with."""
+    return (column.unit if column.kind.numeric else "") or _unit_of_name(column)
+
+
+def _unit_of_name(column: DraftedColumn) -> str:
     words = words_of(column.name)
     return _UNITS.get(words[-1], "") if column.kind.numeric and len(words) > 1 else ""
 
@@ -503,7 +519,9 @@ def _label(one: DraftedPredicate, name: str) -> str:
     column = next(each for each in one.columns if each.name == name)
     text = name.replace("_", " ").strip()
     return (
-        text.rpartition(" ")[0] if name not in one.key and _unit(column) and " " in text else text
+        text.rpartition(" ")[0]
+        if name not in one.key and _unit_of_name(column) and " " in text
+        else text
     )
 
 

@@ -77,6 +77,7 @@ class CatalogDraftResult(TypedDict):
     findings: Annotated[list[str], "What the tables declare and is not so."]
     text: Annotated[str, "The rule file."]
     output: Annotated[str | None, "The file that was written; null where none was asked for."]
+    hints: Annotated[list[str], "What may be said of files, or mended in rows; without values."]
 
 
 class CatalogDatabase(TypedDict):
