@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.catalog.schema import ColumnSchema, DatabaseSummary, Link, Refreshed, TableSchema
+    from constat.session.catalog import DraftedTables
     from constat.store.catalog import KeptTable
 
 _NUMBERS: Final = frozenset({"ROWS", "COLUMNS", "COUNT"})
@@ -405,19 +406,7 @@ def draft_command(
         if output is not None:
             _write_new(output, found.text)
     if form == "json":
-        findings = [
-            one.message for predicate in found.predicates for one in predicate.checked.findings
-        ]
-        write_json(
-            {
-                "database": found.database,
-                "predicates": list(found.signatures),
-                "findings": findings,
-                "text": found.text,
-                "output": output,
-                "hints": list(found.hints),
-            }
-        )
+        write_json(_draft_json(found, output))
         return
     for one in found.hints:
         note(one)
@@ -427,6 +416,19 @@ def draft_command(
         for one in found.signatures:
             write(f"drafted: {one}")
         write(f"written to {output}; name it in `rules:` of constat.yaml")
+
+
+def _draft_json(found: DraftedTables, output: str | None) -> dict[str, object]:
+    return {
+        "database": found.database,
+        "predicates": list(found.signatures),
+        "findings": [
+            one.message for predicate in found.predicates for one in predicate.checked.findings
+        ],
+        "text": found.text,
+        "output": output,
+        "hints": list(found.hints),
+    }
 
 
 def _write_new(output: str, text: str) -> None:
