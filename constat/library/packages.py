@@ -12,13 +12,17 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -58,6 +62,7 @@ IN_WHEELS: Final = "constat_rules"
 _SUFFIX: Final = ".whl"
 _MOST_ENTRIES: Final = 20_000
 _GIT_SECONDS: Final = 180
+"""How long all that git does for one library may take."""
 # A pack of a repository that is larger is not fetched; blocks of 512 bytes.
 _GIT_BLOCKS: Final = 512 << 11
 _REF: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,200}\Z")
@@ -210,14 +215,15 @@ def _from_git(source: str) -> Fetched:
     """Read a library of a repository without checking it out: no hook, link or filter is met."""
     address, ref, folder = _parts_of(source)
     with tempfile.TemporaryDirectory() as place:
-        _git(place, "init", "--quiet", "--bare")
-        _git(place, *("fetch", "--quiet", "--depth", "1", "--no-tags", "--", address, ref))
-        commit = _git(place, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
-        listed = _git(place, *("ls-tree", "-r", "-l", "-z", "--full-tree", commit))
+        git = partial(_git, place, monotonic() + _GIT_SECONDS)
+        git("init", "--quiet", "--bare")
+        git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", address, ref)
+        commit = git("rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
+        listed = git("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         files: Files = {}
         size = 0
         for path, blob in _blobs(listed, folder):
-            files[path] = _git(place, "cat-file", "blob", blob)
+            files[path] = git("cat-file", "blob", blob)
             size += len(files[path])
             require_bounds(path, files, size)
         return _fetched(files, source, commit)
@@ -263,8 +269,12 @@ def _blobs(listed: bytes, folder: str) -> Iterator[tuple[str, str]]:
         yield inner, blob
 
 
-def _git(place: str, *arguments: str) -> bytes:
-    """Run git in a folder of its own, bounded in time and in what it writes."""
+def _git(place: str, until: float, *arguments: str) -> bytes:
+    """Run git in a folder of its own, bounded in what it writes, and in time with all it starts.
+
+    What is fetched is one pack, so that the bound of a file is one of all that is fetched. No
+    terminal is there to ask for a password.
+    """
     environment = {
         **os.environ,
         "GIT_TERMINAL_PROMPT": "0",
@@ -273,27 +283,36 @@ def _git(place: str, *arguments: str) -> bytes:
         "LC_ALL": "C",
     }
     bounded = ("sh", "-c", f'ulimit -f {_GIT_BLOCKS}; exec "$@"', "git", "git")
-    options = ("-c", "core.hooksPath=/dev/null", "-c", "fetch.recurseSubmodules=false")
+    settings = ("core.hooksPath=/dev/null", "fetch.recurseSubmodules=false", "fetch.unpackLimit=1")
+    options = (word for one in settings for word in ("-c", one))
     try:
-        done = subprocess.run(  # noqa: S603  the words after `git` are ours, or checked and behind `--`
+        started = subprocess.Popen(  # noqa: S603  the words after `git` are ours, or checked and behind `--`
             (*bounded, *options, *arguments),
             cwd=place,
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        raise unreadable(f"git was not done within {_GIT_SECONDS} seconds") from None
     except OSError:
         raise unreadable("git cannot be started", "install git, or give a folder") from None
-    if done.returncode:
+    with started:
+        try:
+            found, told = started.communicate(timeout=max(0.0, until - monotonic()))
+        except BaseException as problem:
+            # What git has started would go on without it, and keep its pipes open.
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+            if isinstance(problem, subprocess.TimeoutExpired):
+                raise unreadable(f"git was not done within {_GIT_SECONDS} seconds") from None
+            raise
+    if started.returncode:
         # What git says may quote the address's server; its first line names the reason.
-        said = printable(done.stderr.decode("utf-8", "replace").partition("\n")[0], 160)
+        said = printable(told.decode("utf-8", "replace").partition("\n")[0], 160)
         hint = "try `git ls-remote` with this address, and name a branch, a tag or a commit"
         raise unreadable(f"git {arguments[0]} failed: {said}", hint)
-    return done.stdout
+    return found
 
 
 # ---------------------------------------------------------------------- into a project

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from constat.diagnostics import ConstatError
+from constat.library import packages
 from constat.library.cases import run_cases
 from constat.library.packages import (
     build_wheel,
@@ -159,6 +162,47 @@ def test_a_repository_is_read_at_a_tag_and_its_links_are_refused(tmp_path: Path)
     with pytest.raises(ConstatError) as problem:
         fetch(f"{address}#subdirectory=parking", tmp_path)
     assert "`secret.dl` is a link" in message(problem)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_server_that_says_nothing_ends_with_all_that_git_has_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "_GIT_SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begun = time.monotonic()
+        with pytest.raises(ConstatError) as problem:
+            fetch(f"git+https://127.0.0.1:{silent.getsockname()[1]}/x", tmp_path)
+        assert time.monotonic() - begun < 20
+        assert "git was not done within 1 seconds" in message(problem)
+        # Whoever had connected is gone.
+        other, _ = silent.accept()
+        with other:
+            other.settimeout(10)
+            while other.recv(4096):
+                pass
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_one_bound_of_time_is_for_all_that_git_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library(tmp_path / "all")
+    git(tmp_path / "all", "init", "-q")
+    git(tmp_path / "all", "add", ".")
+    git(tmp_path / "all", "commit", "-qm", "one")
+    slow = tmp_path / "bin" / "git"
+    slow.parent.mkdir()
+    slow.write_text(f'#!/bin/sh\nsleep 1\nexec {shutil.which("git")} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    address = f"git+file://{tmp_path}/all"
+    assert fetch(address, tmp_path).commit
+    # Each of its calls would be done in time.
+    monkeypatch.setattr(packages, "_GIT_SECONDS", 4)
+    with pytest.raises(ConstatError) as problem:
+        fetch(address, tmp_path)
+    assert "git was not done within 4 seconds" in message(problem)
 
 
 @pytest.mark.parametrize(
