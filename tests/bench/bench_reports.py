@@ -26,7 +26,7 @@ ROUNDS: Final = 5
 
 
 def measure() -> list[Figure]:
-    """Measure reports of 200 nodes and of 3,000, a PDF and a layout of 250 boxes."""
+    """Measure reports of 200 nodes and of 3,000, two PDFs and a layout of 250 boxes."""
     path, sums, long, drawn = chain(100), many(66), deep(1_500), chain(60)
     mixed = many(34)
     edges = _graph(MOST_DRAWN)
@@ -41,6 +41,7 @@ def measure() -> list[Figure]:
         figure("picture of 180 boxes", _timed(lambda: to_svg(drawn)), 1.0),
         figure("layout of 250 boxes, 500 edges", _timed(lambda: layered(250, edges, BOX)), 1.0),
         figure("PDF of 200 nodes", several(lambda: to_pdf(path), 1), 10.0),
+        figure("PDF of 5,000 nodes", several(lambda: to_pdf(deep(2_500)), 1), 20.0),
     ]
 
 

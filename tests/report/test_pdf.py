@@ -13,8 +13,8 @@ import pytest
 from constat.diagnostics import ConstatError
 from constat.proof.export.account import account_of
 from constat.proof.report import pdf
-from constat.proof.report.pdf import paper, to_pdf
-from tests.report.certificates import VERDICTS, good, hostile_everywhere
+from constat.proof.report.pdf import MOST_TOLD, paper, to_pdf
+from tests.report.certificates import VERDICTS, deep, good, hostile_everywhere, many
 
 # WeasyPrint leaves the file of its colour profile to the garbage collector.
 _LEFT_OPEN = pytest.mark.filterwarnings(
@@ -77,6 +77,41 @@ def test_paper_has_no_scripts_and_nothing_to_press() -> None:
     assert "<script" not in page
     assert "The certificate is attached to this file" in page
     assert "var(--" not in page
+
+
+@pytest.mark.parametrize("certificate", [deep(400), many(120)], ids=["deep", "wide"])
+def test_paper_tells_the_steps_nearest_to_the_conclusion_and_counts_the_others(
+    certificate: bytes,
+) -> None:
+    account = account_of(certificate)
+    page = paper(account)
+    told = set(re.findall(r"<li id=s(\d+) ", page))
+    listed = set(re.findall(r"<tr id=a(\d+)>", page))
+    assert told <= listed
+    assert len(listed) == MOST_TOLD
+    left = len(account.steps) - MOST_TOLD
+    assert (
+        page.count(f"{left:,} more steps further from the conclusion stand in the certificate") >= 1
+    )
+    for root in account.roots:
+        assert str(account.numbers[root]) in told
+        below = [str(account.numbers[one.step]) for one in account.steps[root].premises]
+        assert len(below) > MOST_TOLD - 1 or listed.issuperset(below)
+    assert re.search(r"It also rests on [\d,]+ steps? not told here", page)
+
+
+def test_every_link_on_paper_leads_somewhere() -> None:
+    for certificate in (deep(400), many(120), good()["under"]):
+        page = paper(account_of(certificate))
+        there = set(re.findall(r' id="?([^" >]+)', page))
+        assert set(re.findall(r'<a href="?#([^" >]+)', page)) - there == set()
+
+
+def test_a_short_proof_is_told_whole() -> None:
+    account = account_of(deep(MOST_TOLD // 2))
+    page = paper(account)
+    assert len(set(re.findall(r"<tr id=a(\d+)>", page))) == len(account.steps) == MOST_TOLD
+    assert "further from the conclusion" not in page
 
 
 def test_without_weasyprint_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from constat.evaluation import CONFLICT
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
 from constat.proof.levels import level_text
+from constat.proof.report.explanation import left_steps
 from constat.proof.report.markup import (
     assumption_link,
     block,
@@ -25,7 +26,7 @@ from constat.proof.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from constat.proof.export.account import Account
     from constat.proof.export.document import Members
@@ -160,13 +161,13 @@ _MOST_ROWS: Final = 50
 _MOST_KEYS: Final = 20
 
 
-def audit(account: Account) -> str:
-    """Return the audit."""
+def audit(account: Account, told: Collection[int] | None = None) -> str:
+    """Return the audit; `told` are the steps that are told, with their sources, or all."""
     parts = (
-        ("Steps", "steps", _steps(account)),
+        ("Steps", "steps", _steps(account, told)),
         ("Rules", "rules", _rules(account)),
-        ("Sources", "sources", _audit_sources(account)),
-        ("Rows, and what else may be", "rows", _rows(account)),
+        ("Sources", "sources", _audit_sources(account, told)),
+        ("Rows, and what else may be", "rows", _rows(account, short=told is not None)),
         ("Closed sets", "closed", _closure(account)),
         ("Certificates inside", "inside", _proofs(account)),
         ("The certificate's head", "head", _head(account)),
@@ -181,17 +182,20 @@ def audit(account: Account) -> str:
 # ---------------------------------------------------------------------- steps
 
 
-def _steps(account: Account) -> str:
+def _steps(account: Account, told: Collection[int] | None) -> str:
     """Return one row for each step: what it is, by what, resting on what, how sure."""
     if not account.steps:
         return ""
     folded = rows_folded(account)
+    order = [place for place in account.order if told is None or place in told]
+    left = len(account.order) - len(order)
     names = ("Step", "Fact", "By", "Rests on", "Level", "Confidence")
     head = "".join(f"<th scope=col>{name}" for name in names)
-    rows = "\n".join(_step(account, place, told=place not in folded) for place in account.order)
+    rows = "\n".join(_step(account, place, told=place not in folded) for place in order)
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Steps of the proof">'
         f"<table><thead><tr>{head}<tbody>{rows}</table></div>"
+        f"{f'<p>{left_steps(left)}' if left else ''}"
     )
 
 
@@ -301,13 +305,18 @@ def said_of_approval(account: Account, place: int) -> str:
     )
 
 
-def _audit_sources(account: Account) -> str:
+def _audit_sources(account: Account, told: Collection[int] | None) -> str:
     """Return the sources; those that were asked one query stand together."""
     groups: dict[tuple[str, str, str, str | None], list[int]] = {}
+    used = {one for place in told or () for one in account.steps[place].sources}
     for place, source in enumerate(account.document.sources):
+        if told is not None and place not in used:
+            continue
         key = (source["tier"], source["origin"], source["name"], source["query"])
         groups.setdefault(key, []).append(place)
-    return "".join(_asked(account, places) for places in groups.values())
+    left = len(account.document.sources) - sum(map(len, groups.values()))
+    rest = f"<p>{counted(left, 'more source')} stand in the certificate." if left else ""
+    return "".join(_asked(account, places) for places in groups.values()) + rest
 
 
 def _asked(account: Account, places: list[int]) -> str:
@@ -364,7 +373,7 @@ def _is_common(name: str, said: str, readings: dict[int, dict[str, str]]) -> boo
 # ---------------------------------------------------------------------- rows
 
 
-def _rows(account: Account) -> str:
+def _rows(account: Account, *, short: bool) -> str:
     document = account.document
     told = _told(account)
     parts = [_group(account, place, told.get(place, set())) for place in range(len(document.facts))]
@@ -373,6 +382,10 @@ def _rows(account: Account) -> str:
         parts.append(f"<p>{code(f'open[{place}]')}: {shown} may be: {text(one['reason'])}")
     parts += [_coverage(account, one) for one in document.members["coverage"]]
     parts += [_summary(place, one) for place, one in enumerate(document.members["summaries"])]
+    parts = [one for one in parts if one]
+    left = len(parts) - _MOST_ROWS if short else 0
+    if left > 0:
+        parts[_MOST_ROWS:] = [f"<p>{left:,} more of this kind stand in the certificate."]
     return "".join(parts)
 
 

@@ -427,22 +427,29 @@ _ALL_OPEN: Final = 14
 _OPEN_LEVELS: Final = 2
 
 
-def explanation(account: Account) -> str:
-    """Return the explanation of a verdict."""
+def explanation(account: Account, told: Collection[int] | None = None) -> str:
+    """Return the explanation of a verdict; `told` are the steps that are told, or all."""
     parts = [_missing(account), _denial(account)]
     if account.steps:
-        outline = _Outline(account)
+        outline = _Outline(account, told)
         parts.append(outline.nested() if outline.height <= DEEPEST else outline.flat())
     return "".join(parts) or "<p>Nothing was needed to decide it.</p>"
+
+
+def left_steps(count: int) -> str:
+    """Say where the steps are that a page does not tell."""
+    return f"{counted(count, 'more step')} further from the conclusion stand in the certificate."
 
 
 class _Outline:
     """Writes the steps, with a list of its own in place of recursion."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: Account, told: Collection[int] | None = None) -> None:
         self.account = account
         self.folded: Mapping[int, int] = rows_folded(account)
         self.left_out = Counter(self.folded.values())
+        every = range(len(account.steps))
+        self.left = frozenset(() if told is None else every).difference(told or (), self.folded)
         self.inside = self._counted()
         self.height = self._height()
 
@@ -496,7 +503,7 @@ class _Outline:
             told.add(place)
             folded += hidden
             below = [one.step for one in self.account.steps[place].premises]
-            below = [one for one in below if one not in self.folded]
+            below = [one for one in below if one not in self.folded and one not in self.left]
             opened = all_open or level < _OPEN_LEVELS
             parts.append(self.item(place, opened=opened, leaf=not below))
             if below:
@@ -513,7 +520,9 @@ class _Outline:
             return found
         title = '<li class="part">What closed sets and sums rest on besides:'
         others: list[_Item] = [
-            (one, 1, False) for one in reversed(self.account.others) if one not in self.folded
+            (one, 1, False)
+            for one in reversed(self.account.others)
+            if one not in self.folded and one not in self.left
         ]
         return [*others, title, *found] if self.account.roots else others
 
@@ -521,7 +530,7 @@ class _Outline:
         """Write one list in reading order, each step with the numbers of what it rests on."""
         parts = []
         for place in self.account.order:
-            if place in self.folded:
+            if place in self.folded or place in self.left:
                 continue
             step = self.account.steps[place]
             links = [
@@ -542,6 +551,8 @@ class _Outline:
         """Say how much there is, and how much of it is folded."""
         rows = len(self.folded)
         more = f" {counted(rows, 'more row')} of sums are counted, not told." if rows else ""
+        if self.left:
+            more += f" {left_steps(len(self.left))}"
         return (
             f'<p class="counts"><span id="counts" data-told="{told}">{counted(told, "step")}, '
             f"{folded:,} of them folded.</span>{more} "
@@ -584,6 +595,9 @@ class _Outline:
         more = self.left_out[place]
         if more:
             said.append(f"And {counted(more, 'more row')}, which the certificate lists.")
+        under = len({one.step for one in step.premises} & self.left)
+        if under:
+            said.append(f"It also rests on {counted(under, 'step')} not told here.")
         if step.note:
             said.append(f"{text(capital(step.note))}.")
         links = [assumption_link(account, one) for one in account.taken[place]]
