@@ -204,6 +204,10 @@ docs: install ## Build the site of the documentation into build/site.
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet -f .github/mkdocs.yml
 	@echo "build/site/index.html"
 
+.PHONY: pictures
+pictures: install browser ## Take the pictures of the documentation anew, after a change of a page.
+	CONSTAT_PICTURES=1 $(BIN)/python -m pytest -q -m "browser or site" tests/browser/test_pictures.py
+
 .PHONY: format
 format: $(STAMP) ## Format the code and mend what can be mended safely.
 	$(BIN)/ruff format $(TREE)

@@ -133,85 +133,87 @@ def roles() -> list[str]:
     return list(dict.fromkeys([*(one for pair in HIERARCHY for one in pair), *PLAIN_ROLES]))
 
 
-def accounts(chance: random.Random) -> list[tuple[str, str, str | None]]:
+def accounts(chance: random.Random, most: int) -> list[tuple[str, str, str | None]]:
     """Give accounts; some are off, some nobody has used for long."""
     rows: list[tuple[str, str, str | None]] = list(TOLD_ACCOUNTS)
-    for number in range(1, ACCOUNTS + 1):
+    for number in range(1, most + 1):
         state = "off" if chance.random() < OFF else "on"
         last = LAST_DAY - timedelta(days=chance.randrange(120))
         rows.append((f"u{number:03d}", state, last.isoformat()))
     return rows
 
 
-def staff(chance: random.Random) -> list[tuple[str, str | None]]:
+def staff(chance: random.Random, most: int) -> list[tuple[str, str | None]]:
     """Give who works here; some have left, and their accounts are still there."""
     rows: list[tuple[str, str | None]] = [(name, None) for name in TOLD_STAFF]
-    for number in range(1, ACCOUNTS + 1):
+    for number in range(1, most + 1):
         left = "2026-05-31" if chance.random() < GONE else None
         rows.append((f"u{number:03d}", left))
     return rows
 
 
-def assignments(chance: random.Random) -> list[tuple[str, str]]:
+def assignments(chance: random.Random, most: int) -> list[tuple[str, str]]:
     """Give one role to each account, and to some a second one."""
     rows = list(TOLD_ASSIGNMENTS)
     given = [one for one in roles() if one != "archivist"]
-    for number in range(1, ACCOUNTS + 1):
+    for number in range(1, most + 1):
         count = 2 if chance.random() < SECOND_ROLE else 1
         rows += [(f"u{number:03d}", one) for one in sorted(chance.sample(given, count))]
     return rows
 
 
-def requests(chance: random.Random) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
+def requests(
+    chance: random.Random, most: int
+) -> tuple[list[tuple[str, str, str]], list[tuple[str, str]]]:
     """Give requests and who approved them: mostly somebody else, sometimes nobody."""
     made = list(TOLD_REQUESTS)
     approved = list(TOLD_APPROVALS)
-    for number in range(len(made) + 1, REQUESTS + 1):
-        requester = f"u{chance.randint(1, ACCOUNTS):03d}"
+    for number in range(len(made) + 1, most * REQUESTS // ACCOUNTS + 1):
+        requester = f"u{chance.randint(1, most):03d}"
         made.append((f"R{number:03d}", requester, "payment"))
-        approver = f"u{chance.randint(1, ACCOUNTS):03d}"
+        approver = f"u{chance.randint(1, most):03d}"
         if chance.random() < SECOND_ROLE:
             approved.append((f"R{number:03d}", approver))
     return made, approved
 
 
-def used(chance: random.Random) -> list[tuple[str, str, str, str]]:
+def used(chance: random.Random, most: int) -> list[tuple[str, str, str, str]]:
     """Give what was done; the log holds the same thing twice on some days."""
     rows = [
         ("anna", "create", "payment", "2026-03-02"),
         ("anna", "create", "payment", "2026-03-02"),
     ]
-    for _ in range(ACCOUNTS * 2):
+    for _ in range(most * 2):
         day = LAST_DAY - timedelta(days=chance.randrange(365))
         _, operation, thing = chance.choice(ROLE_PERMISSIONS)
-        user = f"u{chance.randint(1, ACCOUNTS):03d}"
+        user = f"u{chance.randint(1, most):03d}"
         rows.append((user, operation, thing, day.isoformat()))
     return rows
 
 
-def fill(connection: sqlite3.Connection) -> None:
+def fill(connection: sqlite3.Connection, most: int) -> None:
     """Write all rows."""
     chance = random.Random(SEED)
     write = connection.executemany
-    write("INSERT INTO accounts VALUES (?, ?, ?)", accounts(chance))
-    write("INSERT INTO staff VALUES (?, ?)", staff(chance))
+    write("INSERT INTO accounts VALUES (?, ?, ?)", accounts(chance, most))
+    write("INSERT INTO staff VALUES (?, ?)", staff(chance, most))
     write("INSERT INTO roles VALUES (?)", [(one,) for one in roles()])
     write("INSERT INTO role_hierarchy VALUES (?, ?)", HIERARCHY)
     write("INSERT INTO role_permissions VALUES (?, ?, ?)", ROLE_PERMISSIONS)
-    write("INSERT INTO assignments VALUES (?, ?)", assignments(chance))
+    write("INSERT INTO assignments VALUES (?, ?)", assignments(chance, most))
     write("INSERT INTO direct_permissions VALUES (?, ?, ?)", TOLD_DIRECT)
     write("INSERT INTO prohibitions VALUES (?, ?, ?, ?)", TOLD_PROHIBITIONS)
     write("INSERT INTO delegations VALUES (?, ?, ?, ?, ?)", TOLD_DELEGATIONS)
     write("INSERT INTO accepted_risks VALUES (?, ?, ?, ?)", TOLD_RISKS)
     write("INSERT INTO sessions VALUES (?, ?)", TOLD_SESSIONS)
     write("INSERT INTO session_roles VALUES (?, ?)", TOLD_SESSION_ROLES)
-    made, approved = requests(chance)
+    made, approved = requests(chance, most)
     write("INSERT INTO requests VALUES (?, ?, ?)", made)
     write("INSERT INTO approvals VALUES (?, ?)", approved)
-    write("INSERT INTO usage_log VALUES (?, ?, ?, ?)", used(chance))
+    write("INSERT INTO usage_log VALUES (?, ?, ?, ?)", used(chance, most))
 
 
-def build(path: Path) -> None:
+def build(path: Path, accounts_made: int = ACCOUNTS) -> None:
     """Write the database; an older file is replaced in one step."""
     path.parent.mkdir(parents=True, exist_ok=True)
     growing = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -219,7 +221,7 @@ def build(path: Path) -> None:
     try:
         with closing(sqlite3.connect(growing)) as connection, connection:
             connection.executescript(SCHEMA)
-            fill(connection)
+            fill(connection, accounts_made)
         growing.replace(path)
     finally:
         growing.unlink(missing_ok=True)

@@ -97,21 +97,26 @@ TOLD_OFFICIALS: Final = (
 Holding = tuple[str, str, str, str, str]
 
 
-def parties() -> list[tuple[str, str]]:
+def persons_of(companies: int) -> int:
+    """Give how many persons there are beside so many companies."""
+    return companies * PERSONS // COMPANIES
+
+
+def parties(most: int) -> list[tuple[str, str]]:
     """Give persons and companies; those of the documentation have names, the others numbers."""
-    persons = [*TOLD_PERSONS, *(f"P{number:03d}" for number in range(1, PERSONS + 1))]
-    companies = [*TOLD_COMPANIES, *(f"E{number:03d}" for number in range(1, COMPANIES + 1))]
+    persons = [*TOLD_PERSONS, *(f"P{number:03d}" for number in range(1, persons_of(most) + 1))]
+    companies = [*TOLD_COMPANIES, *(f"E{number:03d}" for number in range(1, most + 1))]
     return [(one, "person") for one in persons] + [(one, "company") for one in companies]
 
 
-def holdings(chance: random.Random) -> list[Holding]:
+def holdings(chance: random.Random, most: int) -> list[Holding]:
     """Give holdings: each company's stakes add up to at most the whole; some run in circles."""
     rows: list[Holding] = list(TOLD_HOLDINGS)
-    for number in range(1, COMPANIES + 1):
+    for number in range(1, most + 1):
         company, left = f"E{number:03d}", 10_000
         holders: set[str] = set()
         for _ in range(chance.randint(1, MOST_HOLDERS)):
-            holder = _holder(chance)
+            holder = _holder(chance, most)
             if holder == company or holder in holders:
                 continue
             holders.add(holder)
@@ -122,10 +127,10 @@ def holdings(chance: random.Random) -> list[Holding]:
     return rows
 
 
-def _holder(chance: random.Random) -> str:
+def _holder(chance: random.Random, most: int) -> str:
     if chance.random() < FROM_COMPANY:
-        return f"E{chance.randint(1, COMPANIES):03d}"
-    return f"P{chance.randint(1, PERSONS):03d}"
+        return f"E{chance.randint(1, most):03d}"
+    return f"P{chance.randint(1, persons_of(most)):03d}"
 
 
 def percent(hundredths: int) -> str:
@@ -133,7 +138,7 @@ def percent(hundredths: int) -> str:
     return f"{hundredths // 100}.{hundredths % 100:02d}"
 
 
-def build(path: Path) -> None:
+def build(path: Path, companies: int = COMPANIES) -> None:
     """Write the database; an older file is replaced in one step."""
     chance = random.Random(SEED)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,8 +148,8 @@ def build(path: Path) -> None:
         with closing(sqlite3.connect(growing)) as connection, connection:
             connection.executescript(SCHEMA)
             fill = connection.executemany
-            fill("INSERT INTO parties VALUES (?, ?)", parties())
-            fill("INSERT INTO holdings VALUES (?, ?, ?, ?, ?)", holdings(chance))
+            fill("INSERT INTO parties VALUES (?, ?)", parties(companies))
+            fill("INSERT INTO holdings VALUES (?, ?, ?, ?, ?)", holdings(chance, companies))
             fill("INSERT INTO board_rights VALUES (?, ?)", TOLD_BOARD_RIGHTS)
             fill("INSERT INTO contracts VALUES (?, ?, ?, ?)", TOLD_CONTRACTS)
             fill("INSERT INTO proceedings VALUES (?, ?)", TOLD_PROCEEDINGS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,9 +14,11 @@ from tests import extras
 from tests.browser.finding import HOW, find_browser
 from tests.browser.pages import Pages
 from tests.examples.fixtures import shop, shop_database, still_shop
+from tests.examples.shop import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from playwright.sync_api import Browser
 
@@ -46,3 +51,21 @@ def pages(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     opener = Pages(browser, tmp_path_factory.mktemp("reports"))
     yield opener
     opener.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site, with every warning an error."""
+    extras.need("site")
+    pytest.importorskip("material", reason="mkdocs-material is not installed: make docs")
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q", "-f", ".github/mkdocs.yml", "-d", folder],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    return folder

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import runpy
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from constat.check import check_certificate
-from tests import extras
 from tests.examples.shop import ROOT
 
 if TYPE_CHECKING:
@@ -26,24 +22,6 @@ _WIDTHS: Final = (380, 1280)
 _HOST: Final = "http://site.test/"
 _PATIENCE: Final = 240_000
 """Milliseconds: Python for browsers is 13 MB, and slow where the machine is busy."""
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site, with every warning an error."""
-    extras.need("site")
-    pytest.importorskip("material", reason="mkdocs-material is not installed: make docs")
-    folder = tmp_path_factory.mktemp("site")
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "-q", "-f", ".github/mkdocs.yml", "-d", folder],
-        cwd=ROOT,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (built.returncode, built.stderr) == (0, "")
-    return folder
 
 
 def test_every_link_of_the_site_leads_to_a_file_of_it(site: Path) -> None:
@@ -92,17 +70,10 @@ def test_pages_fit_a_phone_and_the_search_finds(site: Path, browser: Browser) ->
 def test_the_playground_answers_and_its_links_hold_the_program(
     site: Path, browser: Browser, tmp_path: Path
 ) -> None:
-    if not (site / "playground" / "python").is_dir():
-        pytest.skip("there is no Python for browsers: make browser")
     with browser.new_context() as context:
-        page = _opened(site, context)
-        page.set_default_timeout(_PATIENCE)
-        page.goto(f"{_HOST}playground.html")
+        page = open_playground(site, context)
         for name, verdict in (("paths", "PROVED"), ("unknown", "UNRESOLVED"), ("vip", "PROVED")):
-            page.get_by_label("Begin with").select_option(name)
-            page.wait_for_function("name => document.title && rules.value.length > 100", arg=name)
-            page.get_by_role("button", name="Prove").click()
-            page.get_by_text(f"{verdict}; the certificate is checked").wait_for()
+            ask_playground(page, name, verdict)
         assert "revenue of C001 is $150,000, more than" in page.get_by_label("Answer").inner_text()
         for name in ("certificate", "page"):
             with page.expect_download() as found:
@@ -119,6 +90,24 @@ def test_the_playground_answers_and_its_links_hold_the_program(
         page.get_by_role("button", name="Prove").click()
         page.get_by_text("There is a mistake").wait_for()
         _check_links(page, context)
+
+
+def open_playground(site: Path, context: BrowserContext) -> Page:
+    """Open the playground, which waits long for its Python."""
+    if not (site / "playground" / "python").is_dir():
+        pytest.skip("there is no Python for browsers: make browser")
+    page = _opened(site, context)
+    page.set_default_timeout(_PATIENCE)
+    page.goto(f"{_HOST}playground.html")
+    return page
+
+
+def ask_playground(page: Page, name: str, verdict: str) -> None:
+    """Prove the goal of an example, and wait for the verdict."""
+    page.get_by_label("Begin with").select_option(name)
+    page.wait_for_function("name => document.title && rules.value.length > 100", arg=name)
+    page.get_by_role("button", name="Prove").click()
+    page.get_by_text(f"{verdict}; the certificate is checked").wait_for()
 
 
 def _check_links(page: Page, context: BrowserContext) -> None:
