@@ -174,6 +174,11 @@ def _about_the_rest() -> tuple[Operation, ...]:
             *({"text": _text(), "most": _number_of(1, 50, default=12)}, ("text",), "Completed"),
         ),
         Operation(
+            *("settings", "/v1/settings", "viewer", "List configured values that stand alone."),
+            lambda service, _, __: service.settings(),
+            *({}, (), "Settings"),
+        ),
+        Operation(
             *("caller", "/v1/caller", "viewer", "Say who asks, and what they may do."),
             lambda service, caller, _: _later(lambda: _described_caller(service, caller)),
             *({}, (), "Caller"),
@@ -381,6 +386,8 @@ _ANSWERS: Final = MappingProxyType(
         "Completed": "word text, proposals [Proposal], proposals_left number, call Proposal?,"
         " place number",
         "Proposal": "name text, goal text, columns [Column], says text, description text",
+        "Settings": "settings [Setting], settings_left number",
+        "Setting": "name text, value text, type text, kind text, says text, description text",
         "Caller": "name text, role text, person flag, model flag, sees_all flag",
         "Found": "found Text",
         "Described": "schema Text",

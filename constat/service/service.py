@@ -613,6 +613,36 @@ class Service:
 
         return await self.run(work)
 
+    async def settings(self) -> JsonObject:
+        """List the single values of the configuration, which `what_if` may replace.
+
+        What comes from a variable of the environment, and what a role may not see, is left out.
+        """
+
+        def work(session: Session) -> JsonObject:
+            found = []
+            for one in list_rules(session.program).predicates:
+                table = session.project.facts.get(one.name)
+                if table is None or table.form != "scalar" or not self._sees_whole(one.name):
+                    continue
+                (cell,) = table.rows[0].cells
+                if cell.text is not None and not cell.variables and cell.parts is None:
+                    kind = one.columns[0][1:]
+                    told = {"name": one.name, "value": cell.text[:_TEXT], "type": kind[0]}
+                    words = {"says": one.says[:_TEXT], "description": one.description[:_TEXT]}
+                    found.append({**told, "kind": kind[1], **words})
+            return {
+                "settings": found[:MOST_ROWS],
+                "settings_left": max(0, len(found) - MOST_ROWS),
+            }
+
+        return await self.run(work)
+
+    def _sees_whole(self, name: str) -> bool:
+        """Tell whether all of a relation may be seen."""
+        found = None if self._sight is None else self._sight.of(name)
+        return self._sight is None or (found is not None and found.everything)
+
     def _named(self, one: ListedPredicate) -> bool:
         """Tell whether anything of a predicate may be seen."""
         return self._sight is None or not one.external or self._sight.of(one.name) is not None

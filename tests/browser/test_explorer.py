@@ -268,3 +268,60 @@ def test_on_paper_stands_the_report_alone(pages: Pages, open_shop: str) -> None:
     watched.page.emulate_media(media="print")
     assert not goal_of(watched.page).is_visible()
     assert watched.page.locator("#question").is_visible()
+
+
+# ---------------------------------------------------------------------- other worlds and views
+
+
+def test_a_value_is_turned_and_what_would_change_is_shown(pages: Pages, open_shop: str) -> None:
+    watched = pages.visit(open_shop, axe=AXE.is_file())
+    page = watched.page
+    goal_of(page).fill("is_vip(C002)")
+    page.get_by_role("button", name="Why not?").click()
+    page.get_by_text("distance: 0").wait_for()
+    page.get_by_text("What if", exact=False).first.click()
+    slider = page.get_by_label("vip_threshold, by a slider")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.get_by_role("heading", name="What would change").wait_for()
+    assert "PROVED UNDER" in page.inner_text("#x-view")
+    assert "vip_threshold(0)" in page.inner_text("#x-view")
+    assert "verified in this page" in watched.verified()
+    if AXE.is_file():
+        assert watched.violations() == []
+
+
+def test_a_draft_is_reviewed_and_approved_by_who_may(
+    pages: Pages, shop: Path, tmp_path: Path
+) -> None:
+    tokens = tmp_path / "tokens.txt"
+    shown = {role: access.new_token(tokens, role, role) for role in ("analyst", "approver")}
+    with served(shop, "--tokens", str(tokens)) as address:
+        for role, token in shown.items():
+            watched = pages.visit(
+                address, axe=AXE.is_file(), viewport={"width": 380, "height": 900}
+            )
+            page = watched.page
+            page.get_by_label("Token").fill(token)
+            page.keyboard.press("Enter")
+            for view in ("Rules", "Catalog", "Drafts"):
+                page.get_by_role("button", name=view, exact=True).click()
+                if view == "Catalog":
+                    page.get_by_role("button", name="Describe").click()
+                    page.get_by_text("sales.orders").wait_for()
+                if AXE.is_file():
+                    page.get_by_role("heading", level=2).first.wait_for()
+                    assert watched.violations() == []
+            page.get_by_role("button", name="Review DRAFT1").click()
+            page.get_by_text("What it changes at present").wait_for()
+            assert "may_leave" in page.get_by_role("region", name="Effects").inner_text()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 380
+            may = page.get_by_role("button", name="Approve").count()
+            assert may == (role == "approver")
+            if not may:
+                continue
+            page.get_by_role("button", name="Approve").click()
+            assert page.evaluate("document.activeElement.id") == "x-reason"
+            page.keyboard.type("as the contract says")
+            page.get_by_role("button", name="Approve").click()
+            page.get_by_role("heading", name="DRAFT1: approved").wait_for()

@@ -270,6 +270,9 @@ def test_a_goal_is_completed_with_what_the_role_may_ask(tmp_path: Path) -> None:
         assert seen["viewer"][0] >= {"customer", "placed", "rich"}
         assert seen["admin"][0] - seen["viewer"][0] >= {"blocked", "threshold"}
         assert (seen["viewer"][1], seen["admin"][1]) == (False, True)
+        for role, names in (("viewer", []), ("admin", ["threshold"])):
+            values = await client.post("/v1/settings", json={}, headers=shown(role))
+            assert [one["name"] for one in values.json()["settings"]] == names
 
     served(guarded(tmp_path / "project", 0), work, let=access())
 

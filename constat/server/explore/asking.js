@@ -93,8 +93,68 @@ async function whyNot(place, goal, signal) {
   await report(place, found, signal, why);
 }
 
+async function missing(place, goal, signal) {
+  const found = await ask("missing", { goal }, signal);
+  const sets = found.sets.map((one) => make("li", {},
+    ...one.add.map((fact) => make("p", {}, make("code", {}, String(fact.fact ?? Object.values(fact)[0])))),
+    ...one.remove.map((fact) => make("p", {}, "without ", make("code", {}, fact))),
+    make("p", { class: "quiet" }, `Cost ${one.cost}. With it: `, verdict(one.verdict))));
+  const others = found.others_are_possible ? "There may be other sets." : "There are no other sets.";
+  await report(place, found, signal, section("What would prove it",
+    sets.length ? make("ol", {}, ...sets) : make("p", {}, "No set of facts that people may state was found."),
+    make("p", { class: "quiet" }, others),
+    found.candidates.length ? make("p", {}, `Rows or values of these could: ${found.candidates.join(", ")}.`) : ""));
+}
+
+const lines = (text) => text.split("\n").map((one) => one.trim()).filter(Boolean);
+
+// A configured value with a box, and for a number a slider beside it, from nothing to twice as much.
+function setting(one, ask) {
+  const id = `x-set-${one.name}`;
+  const box = make("input", { id, type: "text", value: one.value, "aria-describedby": `${id}-says` });
+  const number = Number(one.value), exact = /^-?[0-9]+$/.test(one.value) && Math.abs(number) < 2 ** 50;
+  const span = Math.max(10, 2 * Math.abs(number));
+  const slider = exact && make("input", {
+    type: "range", min: String(Math.min(0, -span * (number < 0))), max: String(span), value: one.value,
+    step: String(Math.max(1, Math.round(span / 200))), "aria-label": `${one.name}, by a slider`,
+    input: () => { box.value = slider.value; }, change: ask,
+  });
+  if (slider) box.addEventListener("input", () => { slider.value = box.value; });
+  return {
+    one, box,
+    element: make("div", { class: "setting" }, make("label", { for: id }, one.name), box, slider || "",
+      make("small", { id: `${id}-says`, class: "quiet" }, `${one.type}, is ${one.value}. ${one.description}`)),
+  };
+}
+
+function supposing(goal, place) {
+  const fields = make("div", { class: "settings" });
+  const facts = (id, label) => make("div", {}, make("label", { for: id }, label), make("textarea", { id, rows: "2", spellcheck: "false" }));
+  const add = facts("x-add", "Facts that would be there, one a line"), remove = facts("x-remove", "Facts that would not");
+  let known = [];
+  const run = () => shown(place, "Supposing", { "<goal>": goal.value.trim() }, async (signal) => {
+    const changed = known.filter(({ one, box }) => box.value.trim() !== one.value);
+    const settings = Object.fromEntries(changed.map(({ one, box }) => [one.name, box.value.trim()]));
+    const [more, less] = [add, remove].map((one) => lines(one.querySelector("textarea").value));
+    const found = await ask("what-if", { goal: goal.value.trim(), add: more, remove: less, settings }, signal);
+    const changes = found.changes.map((one) => row(one.kind, make("code", {}, one.before), make("code", {}, one.after)));
+    await report(place, found, signal, section("What would change",
+      make("p", { class: "line" }, "Now ", verdict(found.before), " and then ", verdict(found.verdict)),
+      found.supposed.length ? listed(found.supposed) : make("p", {}, "Nothing is supposed."),
+      found.without_effect.length ? make("p", {}, `Without effect: ${found.without_effect.join("; ")}.`) : "",
+      changes.length ? table(["Change", "Before", "After"], changes, "Changes").element : "",
+      found.changes_left ? make("p", { class: "quiet" }, `${found.changes_left} more changes.`) : ""));
+  });
+  ask("settings").then((found) => {
+    known = found.settings.map((one) => setting(one, () => goal.value.trim() && run()));
+    fields.replaceChildren(...known.map((one) => one.element));
+  }, (problem) => fields.replaceChildren(mistakes(problem.errors)));
+  return make("details", {}, make("summary", {}, "What if …"), fields, add, remove,
+    make("div", { class: "line" }, button("Suppose", () => (goal.value.trim() ? run() : goal.focus()))));
+}
+
 const HOW = [["Prove", "Proving", proved], ["All answers", "Looking for answers", answers],
-  ["Why not?", "Looking for what is missing", whyNot]];
+  ["Why not?", "Looking for what fails", whyNot], ["What is missing?", "Looking for what is missing", missing]];
 
 export function asking() {
   const goal = goalBox("A goal", new URLSearchParams(location.search).get("goal") || "");
@@ -108,6 +168,6 @@ export function asking() {
   const [first, ...rest] = HOW;
   const form = make("form", { class: "view tool", submit: (event) => { event.preventDefault(); run(first); } },
     goal.element, make("div", { class: "line" }, make("button", { class: "first" }, first[0]),
-      ...rest.map((one) => button(one[0], () => run(one)))));
+      ...rest.map((one) => button(one[0], () => run(one)))), supposing(goal.input, place));
   return [form, place];
 }

@@ -1,11 +1,15 @@
 // The explorer: who asks, and which view is shown.
 
 import { asking } from "./asking.js";
+import { catalog, drafts, rules } from "./looking.js";
 import { button, make, mistakes } from "./parts.js";
 import { ask, enter, inside, whenOutside } from "./service.js";
 
 const at = (id) => document.getElementById(id);
-const VIEWS = [["Ask", asking, () => true]];
+const may = (role) => (caller) => caller.sees_all && ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
+const ROLES = ["viewer", "analyst", "approver", "admin"];
+const VIEWS = [["Ask", asking, () => true], ["Rules", rules, () => true],
+  ["Catalog", catalog, may("viewer")], ["Drafts", drafts, may("analyst")]];
 
 // Colours: as the system says, or turned by hand; nothing is stored.
 const THEMES = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
@@ -30,13 +34,13 @@ function outside(errors) {
   at("x-token").focus();
 }
 
-function open(name, views, parts) {
+function open(name, views, parts, caller) {
   for (const one of at("x-views").querySelectorAll("button")) {
     if (one.textContent === name) one.setAttribute("aria-current", "page");
     else one.removeAttribute("aria-current");
   }
   // A view keeps what was found in it.
-  if (!parts.has(name)) parts.set(name, views.find(([one]) => one === name)[1]());
+  if (!parts.has(name)) parts.set(name, views.find(([one]) => one === name)[1](caller));
   at("x-view").replaceChildren(...parts.get(name));
 }
 
@@ -54,11 +58,11 @@ async function begin() {
   at("x-enter").hidden = true;
   at("x-leave").hidden = !inside();
   at("x-inside").hidden = false;
-  const views = VIEWS.filter(([, , may]) => may(caller)), parts = new Map();
-  const links = views.map(([name]) => make("li", {}, button(name, () => open(name, views, parts))));
+  const views = VIEWS.filter(([, , fits]) => fits(caller)), parts = new Map();
+  const links = views.map(([name]) => make("li", {}, button(name, () => open(name, views, parts, caller))));
   at("x-views").querySelector("ul").replaceChildren(...links);
   at("x-views").hidden = views.length < 2;
-  open(views[0][0], views, parts);
+  open(views[0][0], views, parts, caller);
 }
 
 at("x-enter").addEventListener("submit", (event) => {
