@@ -49,6 +49,7 @@ _DEEPEST: Final = 5
 _LONGEST_NAME: Final = 200
 _NAMED: Final = re.compile(r"\{([^{}/]{1,100})\}")
 _WORD: Final = re.compile(r"[^A-Za-z0-9]+")
+_PLACE: Final = re.compile(r"(?:0|[1-9][0-9]{0,5})\Z")
 _KINDS: Final = MappingProxyType(
     {"integer": NUMBER, "number": DECIMAL, "string": TEXT, "boolean": TRUTH}
 )
@@ -319,7 +320,10 @@ class OpenApi:
         found: Json = self._document
         for part in pointer[2:].split("/"):
             name = unquote(part).replace("~1", "/").replace("~0", "~")
-            found = found.get(name) if isinstance(found, dict) else None
+            if isinstance(found, list):
+                found = found[int(name)] if _PLACE.match(name) and int(name) < len(found) else None
+            else:
+                found = found.get(name) if isinstance(found, dict) else None
         return found
 
     # ---------------------------------------------------------------------------- validity

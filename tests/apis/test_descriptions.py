@@ -72,6 +72,29 @@ def test_schemas_that_name_themselves_end() -> None:
     assert problem({"$ref": "https://elsewhere.example/schema"}, {}) == ""
 
 
+@pytest.mark.parametrize(
+    ("pointer", "held"),
+    [
+        ("#/components/schemas/Either/oneOf/1", True),
+        ("#/components/schemas/a~1b%20c/properties/x", True),
+        ("#/components/schemas/Either/oneOf/2", False),
+        ("#/components/schemas/Either/oneOf/01", False),
+        ("#/components/schemas/Either/oneOf/-1", False),
+        (f"#/components/schemas/Either/oneOf/{'9' * 5_000}", False),
+    ],
+)
+def test_a_reference_leads_to_any_place_within_the_description(pointer: str, *, held: bool) -> None:
+    number = {"type": "integer"}
+    parts = {
+        "schemas": {
+            "Either": {"oneOf": [{"type": "string"}, number]},
+            "a/b c": {"properties": {"x": number}},
+        }
+    }
+    assert problem({"$ref": pointer}, 1, components=parts) == ""
+    assert bool(problem({"$ref": pointer}, "text", components=parts)) is held
+
+
 def test_names_of_fields_that_say_nothing_about_others_stay_open() -> None:
     listed = described({"properties": {"a": {"type": "string"}}})
     assert not listed.fields(listed.operations["a"]).open
