@@ -44,6 +44,7 @@ from constat.explore.reading import read_plan
 from constat.explore.relations import PASSED
 from constat.frozen import frozen
 from constat.project.document import MAX_BYTES
+from constat.project.settings import CHECKS
 from constat.proof.translation import Status
 
 if TYPE_CHECKING:
@@ -366,6 +367,12 @@ _OPTIONS = (
     ),
     click.option(
         "--require-approved", is_flag=True, help="Run no model's plan that nobody has approved."
+    ),
+    click.option(
+        "--check",
+        type=click.Choice(CHECKS),
+        help="Count what a step computes in bulk again from the rules before it is kept (always, "
+        "background), or never; without it as the project says.",
     ),
     click.option("--chart", metavar="FILE", help="Draw the answer: .html, .png or .svg."),
     click.option(

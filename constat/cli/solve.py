@@ -47,6 +47,7 @@ class _Wanted:
     mend: bool
     certificate: str | None
     require_approved: bool
+    check: str | None
     confirming: Confirming
     chart: str | None
     events: str
@@ -70,6 +71,7 @@ class _Shared(TypedDict):
     require_approved: bool
     accept_goal: str
     require_confirmed: bool
+    check: str | None
     observe: Telling
 
 
@@ -147,6 +149,7 @@ def _explored(
         require_approved=wanted.require_approved,
         accept_goal=wanted.confirming.goal,
         require_confirmed=wanted.confirming.required,
+        check=wanted.check,
         observe=tell,
     )
     if wanted.exploration is None:
@@ -169,6 +172,7 @@ def resume_command(  # noqa: PLR0913  one argument for each option
     mend: bool,
     certificate: str | None,
     require_approved: bool,
+    check: str | None,
     chart: str | None,
     events: str,
     form: str,
@@ -201,6 +205,7 @@ def resume_command(  # noqa: PLR0913  one argument for each option
                 mend=mend,
                 certify=certify,
                 require_approved=require_approved,
+                check=check,
                 observe=tell,
             )
         return give(explored, Giving(form, limit, chart, certificate))

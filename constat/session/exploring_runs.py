@@ -419,7 +419,8 @@ class Runs:
 
     def _computed(self, asked: Asked, wish: Wish) -> tuple[Explored, Running]:
         """Give the answer with a proof, and the run."""
-        relations = ChainRelations(self._bench, self._tell, self._project.explore.rows)
+        check, most = wish.check or self._project.check, self._project.explore.rows
+        relations = ChainRelations(self._bench, self._tell, most, check)
         relations.use(asked.chain)
         store = self.tables(asked.exploration)
         author = asked.plan.author

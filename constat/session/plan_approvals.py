@@ -21,6 +21,7 @@ from constat.library.approvals import (
 )
 from constat.library.reviewing.placement import write_records
 from constat.model import Client, ModelError, Task, Usage
+from constat.project.settings import CHECKS
 from constat.session.reviewing_library import Subject, approver_of, check_may_approve, word
 from constat.session.reviewing_report import Decided
 from constat.store.clock import now
@@ -57,7 +58,8 @@ class Wish:
     the project's models. With `certify` the answer is proved however long that takes; with
     `require_approved` a plan that a model drafted runs only as somebody approved it. `accept_goal`
     is the answer that is meant, in the word of `by`: a plan for another one does not run. With
-    `require_confirmed` nothing is settled before somebody has confirmed it.
+    `require_confirmed` nothing is settled before somebody has confirmed it. `check` says when rows
+    of bulk are counted again, `None` that the project says it.
     """
 
     plan: Plan | None = None
@@ -71,6 +73,12 @@ class Wish:
     require_approved: bool = False
     accept_goal: str = ""
     require_confirmed: bool = False
+    check: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for a check that there is not."""
+        if self.check is not None and self.check not in CHECKS:
+            raise ValueError(f"`check` is one of {', '.join(CHECKS)}")
 
 
 class Around(Protocol):

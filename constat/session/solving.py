@@ -69,6 +69,7 @@ class Solving(ABC):
         require_approved: bool = False,
         accept_goal: str = "",
         require_confirmed: bool = False,
+        check: str | None = None,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -82,13 +83,16 @@ class Solving(ABC):
         fails the answer was computed and not checked, and `Explored.proof.why` says why. With
         `require_approved` a plan that a model drafted is kept and not run before somebody has
         approved it (`plans.approve`). `accept_goal`, `require_confirmed` and `confirm` are as with
-        `ask`; the goal is the relation that answers. Raises `ConstatError`.
+        `ask`; the goal is the relation that answers. `check` is `always`, `background` or `off`, as
+        with `query`: what a step computes in bulk is kept once its check has ended, the step's
+        report says what came of it, and a step whose rows differ gives nothing. Without a word the
+        project's `check` counts. Raises `ConstatError`.
         """
         from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
 
         wish = Wish(
             *(plan, None, today, by, review, mend, client, certify, require_approved),
-            *(accept_goal, require_confirmed),
+            *(accept_goal, require_confirmed, check),
         )
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
@@ -106,6 +110,7 @@ class Solving(ABC):
         require_approved: bool = False,
         accept_goal: str = "",
         require_confirmed: bool = False,
+        check: str | None = None,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -118,7 +123,7 @@ class Solving(ABC):
 
         wish = Wish(
             *(plan, exploration, "", by, review, mend, client, certify, require_approved),
-            *(accept_goal, require_confirmed),
+            *(accept_goal, require_confirmed, check),
         )
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
@@ -133,6 +138,7 @@ class Solving(ABC):
         require_approved: bool = False,
         accept_goal: str = "",
         require_confirmed: bool = False,
+        check: str | None = None,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -147,6 +153,7 @@ class Solving(ABC):
             require_approved=require_approved,
             accept_goal=accept_goal,
             require_confirmed=require_confirmed,
+            check=check,
         )
         found: Explored = self._exploring(observe).resume(exploration, wish)
         return found

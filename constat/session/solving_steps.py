@@ -190,12 +190,16 @@ def _said(answers: Answers) -> str:
 
 
 class ChainRelations:
-    """Evaluates over one set of connections, which `close` closes. Implements `Evaluating`."""
+    """Evaluates over one set of connections, which `close` closes. Implements `Evaluating`.
 
-    def __init__(self, bench: Bench, tell: Telling, most: int) -> None:
+    Rows of bulk are counted again as `check` says, before they are kept.
+    """
+
+    def __init__(self, bench: Bench, tell: Telling, most: int, check: str) -> None:
         self._bench = bench
         self._tell = tell
         self._most = most
+        self._check = check
         self._step = 0
         self._tiers: Tiers | None = None
         self._chain: Chain | None = None
@@ -255,7 +259,7 @@ class ChainRelations:
                 )
             else:
                 # What is kept cannot be taken back: it waits for its check.
-                whole = BulkOptions(self._bench.project.check, checks=self._checks, wait=0.0)
+                whole = BulkOptions(self._check, checks=self._checks, wait=0.0)
                 large = Asked(compiled, externals, limits, created, whole)
                 answers = _waited(answer_in_bulk(large, self._hear))
             if asked and answers.settled is Settled.OPEN:

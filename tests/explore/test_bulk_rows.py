@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from constat import ConstatError, Session
+from constat.cli.solve import solve_command
 from constat.evaluation import Assumption, Demand, Evidence, Origin, Readable, Verdict
 from constat.explore.failures import StepFailureError
-from constat.explore.plan import Output
+from constat.explore.plan import Output, write_plan
 from constat.explore.relations import EveryRow, Relation, Settlement, StepRows, sorted_rows
 from constat.explore.runs import Records, StepRecord
 from constat.explore.tables import TableLimits, Wanted, fit_table, select
@@ -317,6 +320,32 @@ def test_what_steps_compute_in_bulk_is_checked(
     with Session(regions) as session:
         unchecked = session.solve("best?", plan=plan(*CHAIN), today=TODAY)
         assert unchecked.steps[0].check == "nobody has counted it again"
+        # What is asked for one answer goes before what the project says.
+        once = session.solve("best?", plan=plan(*CHAIN), today=TODAY, check="always")
+        assert once.steps[0].check == "passed"
+        with pytest.raises(ValueError, match="`check` is one of background, always, off"):
+            session.solve("best?", plan=plan(*CHAIN), today=TODAY, check="never")
+
+
+@pytest.mark.parametrize(
+    ("check", "said"), [("always", "passed"), ("off", "nobody has counted it again")]
+)
+def test_solve_says_what_became_of_its_check(
+    regions: Path, monkeypatch: pytest.MonkeyPatch, check: str, said: str
+) -> None:
+    for module in (querying, solving_steps, table_values):
+        monkeypatch.setattr(module, "MANY", 5)
+    (regions / "plan.yaml").write_text(write_plan(plan(*CHAIN)), encoding="utf-8")
+    asked = ["solve", "--plan", str(regions / "plan.yaml"), "--today", TODAY, "--events"]
+    asked += ["none", "--project", str(regions), "--check", check, "--format"]
+    told = json.loads(CliRunner().invoke(solve_command, [*asked, "json"]).stdout)
+    assert told["steps"][0]["check"] == said
+    text = CliRunner().invoke(solve_command, [*asked, "text"]).stdout
+    shown = {
+        "passed": "counted again from the rules, and the same: ",
+        "nobody has counted it again": "step 1, `of_year`, was not checked: nobody has counted it",
+    }
+    assert shown[said] in text
 
 
 def test_a_step_that_is_something_else_when_it_is_counted_again_gives_nothing(
