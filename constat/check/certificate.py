@@ -97,6 +97,7 @@ _MEMBERS: Final = (
     "identity",
     "digest",
 )
+_MOST_CHANGES: Final = 24
 _MEMBERS_OF_SECOND: Final = ("values", "labels", "filled", "redaction")
 _HEADER: Final = (
     "goal",
@@ -202,6 +203,8 @@ class Certificate:
     summaries: tuple[Summary, ...]
     missing: tuple[Goal, ...]
     executed: tuple[str | None, ...]
+    changes: tuple[str, ...]
+    """What its writer says would have turned a "no"; nothing here proves it."""
     nested: tuple[Certificate, ...]
     structures: Structures
     labels: tuple[LabelContent, ...]
@@ -238,6 +241,9 @@ def read_certificate(document: Document) -> Certificate:
     nodes = tuple(each("nodes", shapes.array(parts["nodes"]), reader.node))
     missing = tuple(each("missing", shapes.array(parts["missing"]), reader.missing))
     _check_tables_used(shared, reader.rows, evidence)
+    refused = second and redaction is None and header.verdict.startswith("DISPROVED")
+    recorded = partial(_read_record, sources=len(sources), refused=refused)
+    executed, changes = inside("record", parts["record"], recorded)
     return Certificate(
         document.identity,
         SECOND if second else FIRST,
@@ -249,7 +255,8 @@ def read_certificate(document: Document) -> Certificate:
         closure_rows,
         summaries,
         missing,
-        inside("record", parts["record"], partial(_read_record, sources=len(sources))),
+        executed,
+        changes,
         tuple(each("proofs", shapes.array(parts["proofs"]), _read_nested)),
         structures,
         tuple(reader.rows.labels),
@@ -490,13 +497,37 @@ class _Reader:
         return declaration.name, found
 
 
-def _read_record(value: Json, sources: int) -> tuple[str | None, ...]:
-    created, engine, executed, host, signatures = shapes.members(
-        value, ("created", "engine", "executed", "host", "signatures")
-    )
+def _read_record(
+    value: Json, sources: int, *, refused: bool
+) -> tuple[tuple[str | None, ...], tuple[str, ...]]:
+    """Return when each source was read, and the texts of the changes, which nothing proves."""
+    names = ("created", "engine", "executed", "host", "signatures")
+    changes: tuple[str, ...] = ()
+    if isinstance(value, dict) and "changes" in value:
+        if not refused:
+            raise Rejected("record", "only a whole DISPROVED has changes", "changes")
+        changes = inside("changes", value["changes"], _read_changes)
+        value = {name: one for name, one in value.items() if name != "changes"}
+    created, engine, executed, host, signatures = shapes.members(value, names)
     shapes.moment(created)
     shapes.text(engine)
     shapes.text_or_null(host)
     shapes.array(signatures, 0)
     times = shapes.array(executed, sources)
-    return tuple(None if time is None else shapes.moment(time) for time in times)
+    return tuple(None if time is None else shapes.moment(time) for time in times), changes
+
+
+def _read_changes(value: Json) -> tuple[str, ...]:
+    listed = shapes.array(value)
+    if not 1 <= len(listed) <= _MOST_CHANGES:
+        raise Rejected("schema", f"from 1 to {_MOST_CHANGES} changes are expected")
+    return tuple(each("", listed, _read_change))
+
+
+def _read_change(value: Json) -> str:
+    add, remove, said, verdict = shapes.members(value, ("add", "remove", "text", "verdict"))
+    shapes.text_or_null(add)
+    told = shapes.one_of(verdict, VERDICTS[:2])
+    if not shapes.text(said) or not shapes.text(remove):
+        raise Rejected("schema", "a change says what is removed")
+    return f"{said}: then {told}"

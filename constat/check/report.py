@@ -125,7 +125,7 @@ class Report:
     approvals: tuple[str, ...] = ()
     """Of each rule whose it is, and who approved it."""
     decided: tuple[str, ...] = ()
-    """Who asked, the entry in a log, and the libraries of rules."""
+    """Who asked, the entry in a log, the libraries of rules, and changes that nothing proves."""
     sources: tuple[str, ...] = ()
     proofs: tuple[str, ...] = ()
     level: str | None = None
@@ -282,6 +282,8 @@ def _decided(certificate: Certificate) -> tuple[str, ...]:
     found = [("asked by", header.asked_by), ("decision", header.decision)]
     lines = [f"{what}: {printable(who)}" for what, who in found if who]
     lines += [f"library: {printable(one)}" for one in header.libraries]
+    told = "computed by its writer, not proved by this certificate"
+    lines += [f"a change ({told}): {printable(one)}" for one in certificate.changes]
     return tuple(line[:_LONGEST] for line in lines)
 
 

@@ -53,6 +53,7 @@ class Search:
     minimal: str | None
     budget: float
     as_of: str | None
+    counterfactuals: bool
 
 
 @frozen
@@ -89,6 +90,11 @@ _OPTIONS = (
     click.option(
         "--as-of", metavar="TIME", help="Answer from what was recorded at a time, in UTC."
     ),
+    click.option(
+        "--counterfactuals",
+        is_flag=True,
+        help='Try small changes of rows that turn a "no"; the certificate lists them, unproved.',
+    ),
     format_option,
     click.option("--certificate", metavar="FILE", help="Write the certificate to FILE."),
     click.option("--trace-calls", is_flag=True, help="Print what was asked outside."),
@@ -98,7 +104,7 @@ _OPTIONS = (
 )
 NEEDS_PROOFS = (
     *("every", "top_k", "minimal", "lowest", "budget", "as_of"),
-    *("certificate", "trace_calls", "depth", "keep"),
+    *("certificate", "trace_calls", "depth", "keep", "counterfactuals"),
     *("log", "by", "retention", "supersedes"),
 )
 """The parameters that mean nothing to an engine without proofs."""
@@ -124,7 +130,14 @@ def _search(options: dict[str, Any]) -> Search:
     several = every or number is not None
     if as_of is not None and several:
         raise click.UsageError("--as-of shows one proof; leave --all and --top-k out")
-    return Search(several, number, minimal or ("height" if lowest else None), budget, as_of)
+    changes = options.pop("counterfactuals")
+    if changes and (several or as_of is not None):
+        raise click.UsageError(
+            "--counterfactuals is about one proof of the present; leave --all, --top-k and --as-of "
+            "out"
+        )
+    ranked = minimal or ("height" if lowest else None)
+    return Search(several, number, ranked, budget, as_of, changes)
 
 
 def _shown(options: dict[str, Any]) -> Shown:
@@ -396,6 +409,8 @@ def command(  # noqa: PLR0913  one argument for each group of options
         if engine != OWN:
             return give_second_opinion(session, goal, form=shown.form, quiet=shown.quiet)
         if everybody.wanted:
+            if search.counterfactuals:
+                raise click.UsageError("--counterfactuals is about one proof, not a population")
             return prove_everybody(session, goal, everybody, shown)
         prove = prove_many if search.several else _prove_one
         return prove(session, goal, search, shown, log)
@@ -410,6 +425,7 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
             as_of=search.as_of,
             observe=observe,
             log=log,
+            counterfactuals=search.counterfactuals,
         )
     try:
         told = _prove_put_away(session, result, shown.certificate, keep=shown.keep)
@@ -418,6 +434,8 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
     for line in () if shown.quiet else told:
         note(line)
     if not shown.quiet:
+        for one in result.told.changes if result.told else ():
+            note(f"note: it would hold with this change: {one['text']}")
         for line in session.unmet_constants(result):
             note(f"note: {line}")
         note_unapproved(result)

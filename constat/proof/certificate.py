@@ -37,7 +37,7 @@ from constat.proof.proofs import FactNode
 from constat.proof.shown import Outsides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from constat.evaluation import Clock
@@ -199,13 +199,15 @@ MOST_CONFLICTS = 100
 class Told:
     """What a project says of a proof that is no part of its logic.
 
-    `asked_by` is who asked, `decision` where the log of decisions stood when it was written, and
-    `libraries` are those whose rules were there: name and hash.
+    `asked_by` is who asked, `decision` where the log of decisions stood when it was written,
+    `libraries` are those whose rules were there: name and hash.  `changes` would have turned a
+    "no": each with `text`, `remove`, `add` (`None` where no row comes in) and `verdict`.
     """
 
     asked_by: str | None = None
     decision: str | None = None
     libraries: tuple[str, ...] = ()
+    changes: tuple[Mapping[str, str | None], ...] = ()
 
 
 def build_certificate(  # noqa: PLR0913  # what is said besides the decision
@@ -239,6 +241,7 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
         "executed": writer.outside.executed(),
         "host": None,
         "signatures": [],
+        **_changes(writer.told),
     }
     parts = {name: canonical_within(clock, value) for name, value in members.items()}
     writer.outside.nested.check()
@@ -246,6 +249,14 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     parts["identity"] = canonical(sha256(object_form(parts, frozenset({"proofs", "record"}))))
     parts["digest"] = canonical(sha256(object_form(parts)))
     return (object_form(parts) + "\n").encode()
+
+
+def _changes(told: Told) -> dict[str, object]:
+    cleaned = [
+        {name: None if text is None else clean(text) for name, text in one.items()}
+        for one in told.changes
+    ]
+    return {"changes": cleaned} if cleaned else {}
 
 
 class _Writer:

@@ -523,7 +523,8 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
     record = Record(members)
     roots = commitments_of(members)
     header = members["header"]
-    told = Told(header.get("asked_by"), header["decision"], tuple(header["libraries"]))
+    changes = tuple(members["record"].get("changes", ()))
+    told = Told(header.get("asked_by"), header["decision"], tuple(header["libraries"]), changes)
     content = b""
     for decision in _decisions(record):
         content = build_certificate(

@@ -637,7 +637,9 @@ class View:
         for at, place in places.items():
             # When several were asked tells in which order, and that may be the order of values.
             executed[place] = None if place in hidden else record["executed"][at]
-        return {**record, "executed": executed, "host": self.said(record["host"])}
+        # By how much a number falls short tells the number: a view has no changes.
+        kept = {name: one for name, one in record.items() if name != "changes"}
+        return {**kept, "executed": executed, "host": self.said(record["host"])}
 
     def _without_unused(self, found: Members) -> Members:
         """Leave out shared structures that nothing shows any more."""

@@ -47,6 +47,11 @@ class Counterfactual:
     add: str
     verdict: Verdict
 
+    def as_json(self) -> dict[str, str | None]:
+        """Give it as a certificate has it; the verdict by its code."""
+        told = {"text": self.text, "verdict": self.verdict.value}
+        return {**told, "add": self.add or None, "remove": self.remove}
+
 
 @frozen
 class Counterfactuals:

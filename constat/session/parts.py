@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypeVar
 
-from constat.evaluation import ignore_event
+from constat.evaluation import Verdict, ignore_event
 from constat.proof.topk import Ranking
 from constat.session.asked_goals import AskedGoal, goal_text
 from constat.session.options import SECONDS
@@ -479,11 +479,22 @@ class Questions(ABC):
         A number that sources gave moves by what is lacking, or a row is taken away; what is
         returned was confirmed by `what_if`. Raises `ConstatError` as `what_if`.
         """
-        from constat.session.counterfactuals import Counterfactuals, counterfactuals  # noqa: PLC0415  loaded when it is used
+        from constat.session.counterfactuals import Counterfactuals  # noqa: PLC0415  loaded when it is used
 
         if refused.refutation is None:
             return Counterfactuals((), 0, stopped=False)
-        result = refused.result
+        return self._tried(refused.result)
+
+    def _with_changes(self, result: Result) -> Result:
+        """Give the result of a "no" with the changes that turn it, for its certificate."""
+        if result.verdict not in {Verdict.DISPROVED, Verdict.DISPROVED_UNDER}:
+            return result
+        changes = tuple(one.as_json() for one in self._tried(result).found)
+        return result.told_with(changes)
+
+    def _tried(self, result: Result) -> Counterfactuals:
+        from constat.session.counterfactuals import counterfactuals  # noqa: PLC0415  loaded when it is used
+
         return counterfactuals(
             result.certificate,
             lambda remove, add: self.what_if(

@@ -23,7 +23,7 @@ from constat.session.spelling import shown_goal
 from constat.syntax import print_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
     import networkx as nx
@@ -122,6 +122,10 @@ class Result:
             made = vars(self).items()
             vars(found).update({name: one for name, one in made if name in {"certificate", "tree"}})
         return found
+
+    def told_with(self, changes: tuple[Mapping[str, str | None], ...]) -> Result:
+        """Give this result with changes that turn it, which its certificate lists unproved."""
+        return self.altered(told=replace(self.told or Told(), changes=changes))
 
     def asked_as(self, text: str) -> Result:
         """Give this result as that of a goal that was typed as more than one atom."""

@@ -269,6 +269,7 @@ class Session(
         observe: Observer | None = None,
         log: LogAs | None = None,
         require_confirmed: bool = False,
+        counterfactuals: bool = False,
     ) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`, or the goal of a question (see `ask`).
 
@@ -276,17 +277,21 @@ class Session(
         `size`) also the lowest of these, or the smallest. With `as_of` (a date or time in UTC) the
         facts are those that were recorded then. `observe` receives the events of this evaluation.
         With `log`, or where the project has a log of decisions, the result is written down before
-        it is given. Raises `ConstatError` for mistakes of goal, rules and configuration, and where
-        it cannot be written down.
+        it is given. With `counterfactuals` the certificate of a "no" tells which small changes of
+        rows were tried and turn it; `ValueError` with `question` or `as_of`. Raises `ConstatError`
+        for mistakes of goal, rules and configuration, and where it cannot be written down.
         """
+        if counterfactuals and (question is not None or as_of is not None):
+            raise ValueError("changes are tried for a goal, with the facts of the present")
         if question is not None:
             told: Any = {"minimal": minimal, "as_of": as_of, "observe": observe, "log": log}
             return self.ask(question, require_confirmed=require_confirmed, **told).result
         with self._turn:
             how: Any = {"exhaust": exhaust, "minimal": minimal, "as_of": as_of}
+            how["counterfactuals"] = counterfactuals
             return self._proved(goal_text(goal), observe=observe, log=log, **how)
 
-    def _proved(
+    def _proved(  # noqa: PLR0913  each kind of wish has a name
         self,
         goal: str,
         *,
@@ -295,6 +300,7 @@ class Session(
         as_of: str | None,
         observe: Observer | None,
         log: LogAs | None,
+        counterfactuals: bool,
     ) -> Result:
         asked = read_goal(goal, self.program)
         self._asker = None if log is None else log.by
@@ -314,6 +320,8 @@ class Session(
             result = self._decide_as_of(
                 asked, as_of, exhaust=exhaust, minimal=minimal, observe=observe
             )
+        if counterfactuals:
+            result = self._with_changes(result)
         return result if wish is None else self.decisions.write(result, wish)
 
     def _libraries(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tests.check.mutants import Path
 
+CHANGE = {"add": None, "remove": "p(1)", "text": "without p(1)", "verdict": "PROVED"}
 Case = tuple[str, bytes, str]
 
 
@@ -158,6 +159,7 @@ def schema_cases() -> Iterator[Case]:
         (("record", "signatures"), ["x"], "schema"),
         (("record", "engine"), None, "schema"),
         (("record", "host"), 1, "schema"),
+        (("record", "changes"), [CHANGE], "record"),
         (("sources", 0, "origin"), "CACHE", "schema"),
         (("sources", 0, "origin"), "DERIVED", "proof"),
         (("sources", 0, "proof"), {}, "proof"),

@@ -10,8 +10,11 @@ import pytest
 
 from constat.check import check_certificate
 from constat.evaluation import Verdict
+from constat.project.settings import Sight, SightOf
 from constat.proof.export.account import account_of
 from constat.proof.formats import format_named, write_format
+from constat.proof.rebuilding import rebuild
+from constat.proof.report.pdf import paper
 from constat.session import Session
 from constat.session.redacting import Hiding, make_view
 from tests.cli.running import run
@@ -116,6 +119,85 @@ def test_the_command_lists_changes_as_options_of_what_if() -> None:
     done = run("why-not", goal, "--counterfactuals", "--project", str(PROJECT), "--format", "json")
     changes = json.loads(done.out)["counterfactuals"]
     assert {"remove": "loan(L3, P2, 180.5)", "add": ""}.items() <= changes["found"][-1].items()
+
+
+@pytest.fixture(scope="module")
+def changed() -> bytes:
+    with Session(PROJECT) as session:
+        return session.prove("approved(A102)", counterfactuals=True).certificate
+
+
+@pytest.mark.parametrize("form", ["letter", "html", "paper"])
+def test_changes_are_frozen_and_shown_as_computed(
+    certificates: dict[str, bytes], changed: bytes, form: str
+) -> None:
+    members = json.loads(changed)
+    assert [one["remove"] for one in members["record"]["changes"]][-1] == "loan(L3, P2, 180.5)"
+    assert members["identity"] == json.loads(certificates["A102"])["identity"]
+    report = check_certificate(changed)
+    assert report.accepted
+    assert sum("not proved by this certificate" in one for one in report.decided) == 4
+    shown, plain = (
+        paper(account_of(one))
+        if form == "paper"
+        else write_format(format_named(form), one).decode()
+        for one in (changed, certificates["A102"])
+    )
+    shown = shown.partition('<nav aria-label="Parts of the report">')[0]
+    plain = plain.partition('<nav aria-label="Parts of the report">')[0]
+    said = "onthly 252 in place of 310 (58 less) in loan(L2, P2, 310)"
+    assert said in shown
+    assert said not in plain
+    assert "not proved" in shown
+    assert rebuild(changed).same
+
+
+def test_a_view_has_no_changes_for_they_would_tell_the_number(changed: bytes) -> None:
+    view = make_view(changed, Hiding(("applicant.income",)), b"s" * 32)
+    assert check_certificate(view).accepted
+    assert "changes" not in json.loads(view)["record"]
+    assert "58 less" in changed.decode()
+    assert "58 less" not in view.decode()
+
+
+def test_a_yes_and_a_no_that_nothing_turns_have_no_changes() -> None:
+    with Session(PROJECT) as session:
+        for goal in ("approved(A101)", "approved(A104)"):
+            found = session.prove(goal, counterfactuals=True)
+            assert "changes" not in json.loads(found.certificate)["record"]
+        with pytest.raises(ValueError, match="facts of the present"):
+            session.prove("approved(A102)", as_of="2026-01-01", counterfactuals=True)
+
+
+def test_the_command_freezes_changes(tmp_path: Path) -> None:
+    file, where = tmp_path / "a.json", ("--project", str(PROJECT))
+    done = run("prove", "approved(A102)", "--counterfactuals", "--certificate", str(file), *where)
+    assert "it would hold with this change: without loan(L3, P2, 180.5)" in done.err
+    assert len(json.loads(file.read_bytes())["record"]["changes"]) == 4
+    for other in ("--all", "--as-of=2026-01-01"):
+        assert run("prove", "approved(A102)", "--counterfactuals", other, *where).code == 2
+
+
+def test_changes_show_nothing_that_the_caller_may_not_see(tmp_path: Path) -> None:
+    (tmp_path / "constat.yaml").write_text(
+        "project: p\nrules: [r.dl]\ndatabases: {main: {files: {people: people.csv}}}\n"
+    )
+    (tmp_path / "people.csv").write_text("id,region,income\nP2,north,900\nP3,south,777123\n")
+    (tmp_path / "r.dl").write_text(
+        '.pragma "constat" "0.1"\n@[key = id]\n'
+        ".decl person(id: symbol, region: symbol, income: number)\n"
+        '.input person(source = main, query = "SELECT id, region, income FROM people")\n'
+        ".decl able(p: symbol)\n"
+        "able(?p) :- person(?p, ?r, ?i), person(?q, ?r, ?j), ?i >= 1000, ?j >= ?i.\n"
+    )
+    sight = Sight("clerk", "", {"person": SightOf(rows={"region": ("north",)})})
+    with Session(tmp_path, sight=sight) as session:
+        refused = session.prove("able(P2)", counterfactuals=True).certificate
+    assert "income 1,000 in place of 900" in refused.decode()
+    for form in ("letter", "html", "markdown"):
+        text = write_format(format_named(form), refused).decode()
+        assert "777123" not in text + refused.decode()
+        assert "777,123" not in text + refused.decode()
 
 
 def test_whoever_is_concerned_sees_the_reasons_and_not_what_is_confidential(

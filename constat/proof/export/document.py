@@ -137,6 +137,12 @@ class Document:
         return [print_rule(rule, predicates) for rule in self.program.rules]
 
     @cached_property
+    def changes(self) -> list[dict[str, str]]:
+        """What its writer found to turn a "no", with printable texts; nothing proves it."""
+        listed = self.record.get("changes", ())
+        return [{name: shortened(one[name] or "") for name in one} for one in listed]
+
+    @cached_property
     def conflicts(self) -> list[str]:
         """Who says another value for a key: assumptions that nothing names (decision 0050)."""
         texts = (one["text"] for one in self.assumptions if one["kind"] == "fact")

@@ -39,6 +39,7 @@ def _parts(account: Account) -> Iterator[str]:
     who = f" by {escaped(asked)}" if asked else ""
     yield f"This was decided on {day}{who}: {escaped(account.answer)}"
     yield from _because(account)
+    yield from _changes(account)
     yield f"What was looked at comes from {_sources(account)}. You may ask to have it corrected."
     yield from _assumed(account)
     yield "[what the law asks to be said here: rights, time limits, authorities]"
@@ -67,6 +68,14 @@ def _because(account: Account) -> Iterator[str]:
     rules = _rules(account)
     if rules:
         yield f"It follows from {rules}."
+
+
+def _changes(account: Account) -> Iterator[str]:
+    """Say what would have turned it: tried when it was decided, and no part of the proof."""
+    said = [_capital(one["text"]) for one in account.document.changes[:MOST_REASONS]]
+    if said:
+        yield "Any one of these changes would have given another answer (computed, not proved):"
+        yield "\n".join(f"- {escaped(one)}." for one in said)
 
 
 def _capital(sentence: str) -> str:

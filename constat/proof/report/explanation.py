@@ -145,17 +145,31 @@ def _changing(account: Account) -> str:
         ]
         told = _short_list(said, "conditions")
         return f"<p>This proof falls if one of these turns round:</p>{told}" if told else ""
-    if not verdict.startswith("DISPROVED") or not account.denial:
+    if not verdict.startswith("DISPROVED"):
         return ""
     items = []
-    for path in account.denial[0].paths:
+    for path in account.denial[0].paths if account.denial else ():
         rule, lacks = f"Rule {text(path.attempt.rule)}", [text(one) for one in path.lacks]
         if path.attempt.state == "failed" and lacks:
             few = "fails on this" if len(lacks) == 1 else f"fails on each of these {len(lacks)}"
             items.append(f"{rule} {few}: {'; '.join(lacks)}.")
     told = _short_list(items, "rules")
-    hint = "<p>Whether a change is enough, <code>constat what-if</code> tells.</p>"
-    return f"{told}{hint}" if told else ""
+    tried = _tried(account)
+    if not told or tried:
+        return told + tried
+    return f"{told}<p>Whether a change is enough, <code>constat what-if</code> tells.</p>"
+
+
+def _tried(account: Account) -> str:
+    """List the changes that were tried when it was decided; they are no part of the proof."""
+    said = [f"{text(capital(one['text']))}." for one in account.document.changes]
+    if not said:
+        return ""
+    each = "this change" if len(said) == 1 else "any one of these changes"
+    return (
+        f"<p>With {each} the answer would have been yes. Computed by Constat when it was decided, "
+        f"not proved by this certificate:</p>{_short_list(said, 'changes')}"
+    )
 
 
 def _needed(account: Account, root: int) -> Iterator[str]:

@@ -150,7 +150,9 @@ class Check {
     const { budget } = shared;
     this.evidence = readEvidence(tree, predicates, assumptions, nested, budget, this.second, hidden);
     const { sources, groups } = this.evidence;
-    inside("record", () => readRecord(tree.record, sources));
+    const refused =
+      this.second && redaction === null && this.header.verdict.startsWith("DISPROVED");
+    inside("record", () => readRecord(tree.record, sources, refused));
     this.closure = inside("closure", () => readClosure(tree.closure, predicates, rules));
     this.summaries = readSummaries(tree.summaries, rules, sources);
     this.nodes = each("nodes", listOf(tree.nodes), (node, i) =>

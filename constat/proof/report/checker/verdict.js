@@ -18,6 +18,7 @@ const HEADER_MEMBERS = [
   "goal", "verdict", "under", "confidence", "search", "program", "level", "as_of", "snapshot",
   "decision", "supersedes", "libraries", "approvals",
 ];
+const MOST_CHANGES = 24;
 const RECORD_MEMBERS = ["created", "engine", "executed", "host", "signatures"];
 
 function readGoal(value, predicates) {
@@ -88,8 +89,29 @@ function readHeader(value, predicates, assumptions, ruleHashes, second) {
   };
 }
 
-function readRecord(value, sources) {
-  objectOf(value, RECORD_MEMBERS);
+/** Read what the writer says would have turned a "no": its form alone, for nothing proves it. */
+function readChange(value) {
+  objectOf(value, ["add", "remove", "text", "verdict"]);
+  textOrNull(value.add);
+  choiceOf(value.verdict, ["PROVED", "PROVED_UNDER"]);
+  if (textOf(value.text) === "" || textOf(value.remove) === "") {
+    reject("schema", "a change says what is removed");
+  }
+}
+
+function readRecord(value, sources, refused) {
+  const changed = value !== null && typeof value === "object" && Object.hasOwn(value, "changes");
+  objectOf(value, changed ? [...RECORD_MEMBERS, "changes"] : RECORD_MEMBERS);
+  if (changed) {
+    if (!refused) {
+      reject("record", "only a whole DISPROVED has changes", "changes");
+    }
+    const { length } = listOf(value.changes);
+    if (length < 1 || length > MOST_CHANGES) {
+      reject("schema", `from 1 to ${MOST_CHANGES} changes are expected`, "changes");
+    }
+    each("changes", value.changes, readChange);
+  }
   timeOf(value.created);
   textOf(value.engine);
   textOrNull(value.host);
