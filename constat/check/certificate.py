@@ -242,8 +242,7 @@ def read_certificate(document: Document) -> Certificate:
     missing = tuple(each("missing", shapes.array(parts["missing"]), reader.missing))
     _check_tables_used(shared, reader.rows, evidence)
     refused = second and redaction is None and header.verdict.startswith("DISPROVED")
-    recorded = partial(_read_record, sources=len(sources), refused=refused)
-    executed, changes = inside("record", parts["record"], recorded)
+    record = partial(_read_record, sources=len(sources), refused=refused)
     return Certificate(
         document.identity,
         SECOND if second else FIRST,
@@ -255,8 +254,7 @@ def read_certificate(document: Document) -> Certificate:
         closure_rows,
         summaries,
         missing,
-        executed,
-        changes,
+        *inside("record", parts["record"], record),
         tuple(each("proofs", shapes.array(parts["proofs"]), _read_nested)),
         structures,
         tuple(reader.rows.labels),

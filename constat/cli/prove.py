@@ -305,8 +305,12 @@ def _everybody(options: dict[str, Any]) -> Everybody:
     return Everybody(wanted, folder, wish)
 
 
-def prove_everybody(session: Session, goal: str, everybody: Everybody, shown: Shown) -> int:
+def prove_everybody(
+    session: Session, goal: str, everybody: Everybody, search: Search, shown: Shown
+) -> int:
     """Write the folder, and print what is in it; give the exit code."""
+    if search.counterfactuals:
+        raise click.UsageError("--counterfactuals is about one proof, not a population")
     with watching() as observe:
         found = session.population(
             goal, Path(everybody.folder or ""), everybody.wish, observe=observe
@@ -409,9 +413,7 @@ def command(  # noqa: PLR0913  one argument for each group of options
         if engine != OWN:
             return give_second_opinion(session, goal, form=shown.form, quiet=shown.quiet)
         if everybody.wanted:
-            if search.counterfactuals:
-                raise click.UsageError("--counterfactuals is about one proof, not a population")
-            return prove_everybody(session, goal, everybody, shown)
+            return prove_everybody(session, goal, everybody, search, shown)
         prove = prove_many if search.several else _prove_one
         return prove(session, goal, search, shown, log)
 
