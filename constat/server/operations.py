@@ -94,7 +94,14 @@ def _flag() -> Schema:
 
 def operations() -> tuple[Operation, ...]:
     """Give everything that can be asked."""
-    return (*_about_goals(), *_about_the_rest(), *_in_words(), *_about_facts(), *_reviews())
+    return (
+        *_about_goals(),
+        *_about_certificates(),
+        *_about_the_project(),
+        *_in_words(),
+        *_about_facts(),
+        *_reviews(),
+    )
 
 
 def _about_goals() -> tuple[Operation, ...]:
@@ -143,7 +150,7 @@ def _about_goals() -> tuple[Operation, ...]:
     )
 
 
-def _about_the_rest() -> tuple[Operation, ...]:
+def _about_certificates() -> tuple[Operation, ...]:
     certificate = {"certificate": _text(1, MOST_BODY)}
     to = {"enum": [one.name for one in FORMATS]}
     return (
@@ -163,6 +170,11 @@ def _about_the_rest() -> tuple[Operation, ...]:
             lambda service, _, given: _later(lambda: service.read_on(**given)),
             *({"reference": _text(1), "start": _page()["start"]}, ("reference",), "Part"),
         ),
+    )
+
+
+def _about_the_project() -> tuple[Operation, ...]:
+    return (
         Operation(
             *("rules", "/v1/rules", "viewer", "List predicates and rules."),
             lambda service, _, given: service.rules(given.get("predicate", "")),
