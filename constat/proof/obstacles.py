@@ -16,6 +16,7 @@ from constat.logic import (
     Constant,
     Kind,
     Negative,
+    NullCell,
     Positive,
     Variable,
 )
@@ -260,7 +261,7 @@ class Describing:
         values = {
             name: Constant(value, kinds[name])
             for name, value in self.values(binding).items()
-            if value is not OPEN
+            if value is not OPEN and not isinstance(value, NullCell)
         }
         literal = original_literal(self.program, substituted(self.literal(place), values))
         text = print_literal(literal, self.predicates)

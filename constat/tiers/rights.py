@@ -10,6 +10,8 @@ Example: with `rows: {region: north}` a customer of the south is neither there n
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,13 +23,17 @@ from constat.tiers.tier import content_hash, key_of, pattern, rows_as_read
 from constat.tiers.user import USER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Evidence, ExternalPredicate, Externals
     from constat.logic import Kind, OpenRow, Predicate, Row
     from constat.project.settings import Sight, SightOf
 
+_COMPARED: Final = re.compile(
+    r"\bc([0-9]{1,4}) (?:(?:=|<>|<=|>=|<|>) \?|(IN \(SELECT value FROM json_each\(\?\)\)))"
+)
+"""What a query of ours compares with a parameter: its column, and whether the parameter lists."""
 RIGHTS: Final = "rights"
 """The tier that openings name which are there because of rights."""
 
@@ -150,7 +156,7 @@ class _Restricted:
         portions = [
             found
             for one in inner.portions
-            if (found := self._portion(one, demand.predicate, openings)) is not None
+            if (found := self._portion(one, demand, openings)) is not None
         ]
         sure = self._openings(inner, columns, set(asked.values()), openings)
         answered = set()
@@ -160,7 +166,7 @@ class _Restricted:
             else:
                 openings[Opening(pattern(demand, key), self._reason, RIGHTS)] = None
         rows = [row for one in portions for row in one.rows]
-        authorities = tuple(self._evidence(one, rows) for one in inner.authorities)
+        authorities = tuple(self._evidence(one, rows, demand) for one in inner.authorities)
         return Answer(
             tuple(portions),
             tuple(openings),
@@ -177,11 +183,11 @@ class _Restricted:
         return replace(predicate, columns=columns)
 
     def _portion(
-        self, portion: Portion, predicate: Predicate, openings: dict[Opening, None]
+        self, portion: Portion, demand: Demand, openings: dict[Opening, None]
     ) -> Portion | None:
         """Give the rows that are shown whole; of the others what is shown is an opening."""
         rows = []
-        for row in rows_as_read(filter(self._is_shown, portion.rows), predicate):
+        for row in rows_as_read(filter(self._is_shown, portion.rows), demand.predicate):
             told = self._cells(row)
             if told == row and self._is_plain(portion):
                 rows.append(row)
@@ -190,7 +196,8 @@ class _Restricted:
                 openings[Opening(cells, self._reason, RIGHTS)] = None
         if not rows:
             return None
-        return replace(portion, rows=tuple(rows), evidence=self._evidence(portion.evidence, rows))
+        evidence = self._evidence(portion.evidence, rows, demand)
+        return replace(portion, rows=tuple(rows), evidence=evidence)
 
     def _is_shown(self, row: OpenRow) -> bool:
         """Tell whether all cells that have to be are as the role may see them."""
@@ -217,12 +224,41 @@ class _Restricted:
                 return False
         return portion.assumption is None or portion.evidence.tier == USER or not self._hidden
 
-    def _evidence(self, evidence: Evidence, rows: Sequence[Row]) -> Evidence:
-        """Give evidence that counts and hashes the rows that are shown, and names no state."""
+    def _evidence(self, evidence: Evidence, rows: Sequence[Row], demand: Demand) -> Evidence:
+        """Give evidence that counts and hashes the rows that are shown, and names no state.
+
+        A query is left out where its parameters may say more than was asked and is shown: those of
+        a look for keys are the keys of all rows that were found before.
+        """
         if not (self._hidden or self._wanted):
             return evidence
         found = content_hash(rows, self._kinds)
-        return replace(evidence, snapshot=None, row_count=len(rows), content_hash=found)
+        told = replace(evidence, snapshot=None, row_count=len(rows), content_hash=found)
+        if self._says_no_more(evidence, rows, demand):
+            return told
+        return replace(told, query=None, parameters=())
+
+    def _says_no_more(self, evidence: Evidence, rows: Sequence[Row], demand: Demand) -> bool:
+        """Tell whether each parameter is a value of its column that was asked for or is shown."""
+        parameters, query = evidence.parameters, evidence.query or ""
+        compared = [(int(one[1]), one[2] is not None) for one in _COMPARED.finditer(query)]
+        if not len(compared) == len(parameters) == query.count("?"):
+            return not parameters
+        for (column, several), said in zip(compared, parameters, strict=True):
+            values = _listed(said) if several else (said,)
+            known = {cell for cell in self._known(column, rows, demand) if cell is not None}
+            if values is None or not known.issuperset(values):
+                return False
+        return True
+
+    def _known(self, column: int, rows: Sequence[Row], demand: Demand) -> Iterator[str | None]:
+        """Give the texts of a column that somebody knows who asks this and is shown these rows."""
+        places = [place for place, one in enumerate(demand.columns) if one == column]
+        cells: list[object] = [key[place] for key in demand.keys for place in places]
+        cells += [one.value for one in demand.ranges if one.column == column]
+        cells += [row[column] for row in rows] if column not in self._hidden else []
+        for cell in cells:
+            yield from (str(cell), _text(cell, self._kinds[column]))
 
     def _openings(
         self,
@@ -267,6 +303,16 @@ class _Restricted:
 
 def _of(row: OpenRow, columns: tuple[int, ...]) -> OpenRow:
     return tuple(row[place] for place in columns)
+
+
+def _listed(said: str) -> Sequence[str] | None:
+    """Give the values in a list of keys; nothing for what is none."""
+    try:
+        found = json.loads(said)
+    except ValueError:
+        return None
+    plain = isinstance(found, list) and all(isinstance(one, str | int) for one in found)
+    return [str(one) for one in found] if plain else None
 
 
 def _is_unread(cell: object) -> bool:

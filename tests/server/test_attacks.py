@@ -300,3 +300,52 @@ def test_a_slip_in_the_rights_is_told_and_shows_nothing(
         assert (response.status_code, said in response.text) == (400, True), response.text
 
     served(folder, work, let=access())
+
+
+def test_no_key_of_a_hidden_row_stands_among_the_parameters_of_a_query(tmp_path: Path) -> None:
+    """A look by a column that is no key finds the keys of all rows first, hidden ones too."""
+    (tmp_path / "rules.dl").write_text(
+        ".decl patient(id: number, name: symbol, ward: symbol, doctor: number)\n"
+        "@[key = id]\n.decl visit(id: number, patient: number, ward: symbol)\n"
+        '.input visit(source = "sales", query = "SELECT id, patient, ward FROM visits")\n'
+        '.input patient(source = "sales", query = "SELECT id, name, ward, doctor FROM patients")\n'
+        ".decl colleague(a: number, b: number)\n@[id = C1]\n"
+        "colleague(?a, ?b) :- patient(?a, _, _, ?d), patient(?b, _, _, ?d), ?a != ?b.\n".replace(
+            ".decl patient", "@[key = id] .decl patient"
+        )
+    )
+    (tmp_path / "constat.yaml").write_text(
+        'rules: rules.dl\ndatabases:\n  sales: {uri: "sqlite:///data.sqlite"}\nlog: {on: true}\n'
+        "rights:\n  viewer:\n    patient: {rows: {ward: [north]}}\n  admin: all\n"
+    )
+    hidden = [771_000 + number for number in range(9)]
+    rows = [(1, "Ada", "north", 13), (2, "Bob", "north", 13), (3, "Cy", "north", None)]
+    rows += [(one, "Eve", "south", None if one % 3 else 13) for one in hidden]
+    with sqlite3.connect(tmp_path / "data.sqlite") as data:
+        data.execute("CREATE TABLE patients (id INTEGER PRIMARY KEY, name, ward, doctor INTEGER)")
+        data.execute("CREATE TABLE visits (id INTEGER PRIMARY KEY, patient INTEGER, ward)")
+        data.executemany("INSERT INTO patients VALUES (?, ?, ?, ?)", rows)
+    data.close()
+    goals = (
+        *("patient(?p, _, _, 13)", "patient(1, _, _, 13)", "colleague(1, ?b)", "colleague(1, 2)"),
+        *("patient(?p, _, _, 99)", 'patient(?p, "Eve", _, _)', 'patient(?p, _, "north", ?d)'),
+    )
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        told, verdicts = [], []
+        for goal in goals:
+            answer = await client.post("/v1/prove", json={"goal": goal}, headers=shown("viewer"))
+            verdicts.append(answer.json()["verdict"])
+            why = await client.post("/v1/why", json={"goal": goal}, headers=shown("viewer"))
+            name = answer.json()["certificate"].partition("/")[2]
+            whole = await client.get(f"/v1/certificates/{name}", headers=shown("viewer"))
+            told += [answer.text, why.text, whole.text]
+        assert verdicts[:4] == ["PROVED"] * 4
+        assert [one for one in hidden if any(str(one) in text for text in told)] == []
+        # Who may see them is shown what was asked.
+        answer = await client.post("/v1/prove", json={"goal": goals[0]}, headers=shown("admin"))
+        name = answer.json()["certificate"].partition("/")[2]
+        whole = await client.get(f"/v1/certificates/{name}", headers=shown("admin"))
+        assert str(hidden[0]) in whole.text
+
+    served(tmp_path, work, let=access())

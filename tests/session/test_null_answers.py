@@ -142,3 +142,29 @@ def test_the_goal_of_a_row_reads_no_column_that_the_query_does_not_read(folder: 
             (first, *_) = session.query(query).rows
             assert first.goals == ("o(1, _)",)
             assert session.prove(first.goals[0]).verdict is first.verdict is Verdict.PROVED
+
+
+def test_why_not_of_a_wide_row_without_a_value_is_told(tmp_path: Path) -> None:
+    names = [f"c{place}" for place in range(6)]
+    with sqlite3.connect(tmp_path / "s.sqlite") as data:
+        data.execute(f"CREATE TABLE t (id TEXT PRIMARY KEY, {', '.join(names)}, most REAL)")
+        cells = ", ".join("NULL" for _ in names)
+        data.execute(f"INSERT INTO t VALUES ('A', {cells}, 5), ('B', {cells}, NULL)")
+    data.close()
+    declared = ", ".join(f"@[null = none] {name}: float" for name in names)
+    (tmp_path / "constat.yaml").write_text(
+        'databases: {s: "sqlite:///s.sqlite"}\nrules: [r.dl]', encoding="utf-8"
+    )
+    (tmp_path / "r.dl").write_text(
+        f"@[key = id]\n.decl t(id: symbol, {declared}, @[null = none] most: float)\n"
+        f'.input t(source = "s", query = "SELECT id, {", ".join(names)}, most FROM t")\n'
+        ".decl over(id: symbol, most: float)\n"
+        ".decl total(id: symbol, of: float)\n"
+        'total("A", 4.0).\ntotal("B", 6.0).\n'
+        "over(?i, ?m) :- total(?i, ?t), t(id = ?i, most = ?m), ?t > ?m.\n",
+        encoding="utf-8",
+    )
+    with Session(tmp_path) as session:
+        for key in "AB":
+            told = session.why_not(f"over({key}, ?m)")
+            assert told.verdict is Verdict.DISPROVED
