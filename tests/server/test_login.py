@@ -8,7 +8,7 @@ import hmac
 import json
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
@@ -108,7 +108,9 @@ def issuing() -> Iterator[World]:
             self.send_response(world.status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            # Who has waited long enough is gone.
+            with suppress(BrokenPipeError):
+                self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             pass
