@@ -105,11 +105,11 @@ def issuing() -> Iterator[World]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = world.answer(self.path)
-            self.send_response(world.status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
             # Who has waited long enough is gone.
-            with suppress(BrokenPipeError):
+            with suppress(ConnectionError):
+                self.send_response(world.status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
                 self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
