@@ -13,15 +13,17 @@ from __future__ import annotations
 import codecs
 import csv
 import hashlib
+import os
 import re
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
@@ -30,9 +32,10 @@ from constat.project import inside
 from constat.project.files import SEPARATED, UTF_8, TableFiles, split_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from constat.logic import Locale
+    from constat.project.files import Footer
 
 _WILD: Final = frozenset("*?[")
 _MOST_FILES: Final = 10_000
@@ -115,6 +118,11 @@ def find_table(setting: TableFiles, folder: Path) -> FileTable:
         return FileTable(setting, failure=reason)
 
 
+def damaged(file: Path, what: str) -> SourceFailureError:
+    """Give the failure of a file whose content cannot be read."""
+    return SourceFailureError(f"{file.name}{what}", "C0543")
+
+
 def state_name(tables: Mapping[str, FileTable]) -> str:
     """Give a short text that differs when any file does, or how it is read."""
     listed = [
@@ -160,6 +168,7 @@ _SEPARATORS: Final = (",", ";", "\t", "|")
 GUESSED_ENCODINGS: Final = ("windows-1252", "cp850")
 """The second one has a letter for each byte."""
 _MOST_LINES: Final = 0.6
+_LEAST_SUMMED: Final = 2
 _THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(\.\d{3})+\Z", re.ASCII)
 _NO_VALUE: Final = frozenset(
     {
@@ -210,39 +219,14 @@ _UNITS: Final = frozenset(
         *("BRL", "CNY", "kg", "km", "kWh"),
     }
 )
-_TOTALS: Final = frozenset(
-    {
-        *("total", "totals", "grand total", "sum", "summe", "summen", "gesamt", "gesamtsumme"),
-        *(
-            "insgesamt",
-            "totale",
-            "totaal",
-            "somme",
-            "total g\u00e9n\u00e9ral",
-            "suma",
-            "celkem",
-            "razem",
-        ),
-        *(
-            "summa",
-            "yhteens\u00e4",
-            "i alt",
-            "\u0438\u0442\u043e\u0433\u043e",
-            "\u5408\u8a08",
-            "\u5408\u8ba1",
-            "\u603b\u8ba1",
-        ),
-    }
-)
 _SHORT_DAY: Final = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}\Z", re.ASCII)
-_MOST_SUMMED: Final = 1_000_000
 
 
 def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
     """Look at a file of separated values: its encoding, and what stands between its fields.
 
-    A last line that holds the sums of the others is a footer; one that only says so is a doubt,
-    given beside it. Other files say how they are written. Raises `OSError`.
+    Last lines that hold the sums of the others are a footer; what only says so is a doubt, given
+    beside it. Other files say how they are written. Raises `OSError`.
     """
     plain = TableFiles(pattern)
     if plain.ending not in SEPARATED:
@@ -255,12 +239,7 @@ def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
     separator, skip = _layout_of(lines, plain.delimiter)
     separator = "" if separator == plain.delimiter else separator
     found = TableFiles(pattern, separator, encoding, skip=skip)
-    words, is_sum = _total_of(file, found)
-    if not words:
-        return found, ()
-    if is_sum:
-        return replace(found, footer=1), ()
-    return found, (f"the last line says {words}: write `footer: 1` where it is no row",)
+    return with_footer(found, LastLines(file, found))
 
 
 def has_fields(file: Path, setting: TableFiles) -> bool:
@@ -270,41 +249,6 @@ def has_fields(file: Path, setting: TableFiles) -> bool:
         for _ in range(setting.skip):
             opened.readline(_BEGINNING)
         return setting.delimiter in opened.readline(_BEGINNING)
-
-
-def _total_of(file: Path, setting: TableFiles) -> tuple[str, bool]:
-    """Give the words of a last line that says it is a total, and whether its numbers are sums."""
-    encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
-    with file.open(encoding=encoding, newline="") as opened:
-        rows = csv.reader(opened, delimiter=setting.delimiter)
-        lines = (row for row in islice(rows, setting.skip + 1, _MOST_SUMMED) if any(row))
-        try:
-            listed = list(lines)
-        except csv.Error:
-            return "", False
-    words = next((one.strip() for one in listed[-1] if one.strip()), "") if listed else ""
-    if words.rstrip(":").strip().casefold() not in _TOTALS:
-        return "", False
-    above, last = listed[:-1], listed[-1]
-    columns = (
-        ([row[place] for row in above if place < len(row)], cell) for place, cell in enumerate(last)
-    )
-    return words, any(_is_sum(cells, cell) for cells, cell in columns)
-
-
-def _is_sum(cells: Sequence[str], total: str) -> bool:
-    """Tell whether a cell is the sum of the cells above it, in some spelling of numbers."""
-    unit = unit_of(total)
-    for locale in (PLAIN, *_KNOWN):
-        spelled = locale.read_number(without_unit(total.strip(), unit))
-        summands = [
-            locale.read_number(without_unit(one.strip(), unit_of(one)))
-            for one in cells
-            if one.strip() and one.strip() not in _NO_VALUE
-        ]
-        if spelled and len(summands) > 1 and all(summands):
-            return sum(map(Decimal, summands)) == Decimal(spelled)
-    return False
 
 
 def _encoding_of(file: Path) -> str:
@@ -433,3 +377,299 @@ def _reads(text: str, kind: Kind) -> bool:
     except ValueError:
         return False
     return True
+
+
+# ------------------------------------------------------------------- lines below the rows
+
+_TAIL: Final = 1 << 20
+_MOST_BELOW: Final = 50
+"""How many lines below the rows are looked for, where nothing says how many there are."""
+_MOST_SUMMED: Final = 1_000_000
+_LINE_ENDS: Final = re.compile(rb"\r\n|\n|\r")
+_TOTALS: Final = (
+    *("total", "totals", "grand total", "sum", "summe", "summen", "gesamt", "gesamtsumme"),
+    *("insgesamt", "totale", "totaal", "somme", "total g\u00e9n\u00e9ral", "suma", "celkem"),
+    *("razem", "summa", "yhteens\u00e4", "i alt", "\u0438\u0442\u043e\u0433\u043e"),
+    *("\u5408\u8a08", "\u5408\u8ba1", "\u603b\u8ba1", "subtotal", "sub-total", "sub total"),
+    *("zwischensumme", "endsumme", "gesamtbetrag", "endbetrag", "sous-total", "subtotale"),
+    *("subtotaal", "net total", "total amount", "total net", "total gross", "summe netto"),
+    *("summe brutto", "summe soll", "summe haben"),
+)
+_SUMMED_BY_FORMULA: Final = re.compile(
+    r"=\s*(SUM|SUMME|SUBTOTAL|TEILERGEBNIS|AGGREGATE)\(", re.IGNORECASE
+)
+
+Cells = Sequence[str | None]
+
+
+class Ending(Protocol):
+    """The last lines of a file that hold something, and all of its rows where they are needed."""
+
+    def last(self, most: int) -> Sequence[Cells]:
+        """Give the cells of the last lines, at most so many; fewer where there are no more."""
+        ...
+
+    def rows(self) -> Sequence[Cells]:
+        """Give the cells of all lines behind the names of the columns; none of a large file."""
+        ...
+
+
+class LastLines:
+    """Implements `Ending` for a file of separated values, or a copy of it in another encoding."""
+
+    def __init__(self, file: Path, setting: TableFiles, encoding: str = "") -> None:
+        self._file = file
+        self._setting = setting
+        self._encoding = encoding or setting.encoding
+
+    def last(self, most: int) -> Sequence[Cells]:
+        """Give the cells of the last lines; those above the first row are none of them."""
+        return [cells for _, cells in self.places(most)]
+
+    def places(self, most: int) -> list[tuple[int, Cells]]:
+        """Give with each of them how many bytes stand before it, in UTF-8."""
+        with self._file.open("rb") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            start = max(0, size - _TAIL) if self._encoding != "utf-16" else 0
+            opened.seek(start)
+            content = opened.read()
+        if self._encoding != UTF_8:
+            content = content.decode(self._encoding, "replace").encode()
+        begins = [0, *(one.end() for one in _LINE_ENDS.finditer(content))]
+        above = 1 if start else 0
+        found: list[tuple[int, Cells]] = []
+        end = len(content)
+        for place, begin in reversed(list(enumerate(begins))):
+            if len(found) == most or (not start and place <= self._setting.skip) or place < above:
+                break
+            record = content[begin:end]
+            if record.count(b'"') % 2:
+                # A line within a quoted field, which begins further up.
+                continue
+            end = begin
+            cells = self._cells(record.decode("utf-8", "replace"))
+            if any(map(_filled, cells)):
+                found.append((start + begin, cells))
+        return found[::-1]
+
+    def rows(self) -> Sequence[Cells]:
+        """Read the file; nothing where it has more than a million lines, or is damaged."""
+        encoding = "utf-8-sig" if self._encoding == UTF_8 else self._encoding
+        with self._file.open(encoding=encoding, errors="replace", newline="") as opened:
+            read = csv.reader(opened, delimiter=self._setting.delimiter)
+            try:
+                lines = islice(read, self._setting.skip + 1, _MOST_SUMMED + 1)
+                found = [cells for cells in lines if any(map(_filled, cells))]
+            except csv.Error:
+                return []
+            return [] if read.line_num > _MOST_SUMMED else found
+
+    def _cells(self, record: str) -> Cells:
+        try:
+            return next(csv.reader([record], delimiter=self._setting.delimiter), [])
+        except csv.Error:
+            return [record]
+
+
+def lines_below(ending: Ending, footer: Footer) -> int:
+    """Count the last lines that are no rows, as `footer` says.
+
+    Raises `ValueError` with the reason where it would leave out what looks like a row, where there
+    are not so many lines, or where totals would be left among the rows.
+    """
+    cut = _cut_off(ending, footer)
+    if footer == 0 or not _may_have_totals(ending.last(cut + _MOST_BELOW), cut):
+        return cut
+    rows = ending.rows()
+    left = rows[: len(rows) - cut]
+    if more := _totals(left):
+        said = _written_so(rows[len(left) - more :])
+        raise ValueError(
+            f" ends with {_counted(more)} below its rows, totals of the others, and they would be"
+            f" read as rows; write `footer: {said}` beside `file`, or `footer: 0` where they are"
+        )
+    if not rows or _has_parts(left):
+        raise ValueError(
+            " may hold totals among its rows; leave those out in the query of `.input`, by a"
+            " WHERE, and write `footer: 0` beside `file`"
+        )
+    return cut
+
+
+def _has_parts(rows: Sequence[Cells]) -> bool:
+    """Tell whether one of the last lines holds the sums of the lines since the total above it."""
+    marks = [place for place, cells in enumerate(rows) if _says_total(cells)]
+    return any(
+        place >= len(rows) - _MOST_BELOW and _sums(rows[before + 1 : place], rows[place])
+        for before, place in zip([-1, *marks], marks, strict=False)
+    )
+
+
+def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[str, ...]]:
+    """Add the lines below the rows, or doubts about them."""
+    last = ending.last(_MOST_BELOW)
+    if not _may_have_totals(last, 0):
+        return setting, ()
+    rows = ending.rows()
+    more = _totals(rows)
+    if more:
+        return replace(setting, footer=_footer_of(rows[len(rows) - more :])), ()
+    doubts = [
+        f"a line near the end says {_first(cells)}: write `footer: [{_first(cells)}]` where it is"
+        " no row, `footer: 0` where it is one"
+        for cells in last
+        if _says_total(cells)
+    ]
+    return setting, tuple(doubts[:1])
+
+
+def _cut_off(ending: Ending, footer: Footer) -> int:
+    if isinstance(footer, tuple):
+        found = 0
+        for number, cells in enumerate(reversed(ending.last(_MOST_BELOW)), 1):
+            if _begins(cells, footer):
+                found = number
+            elif not _is_note(cells):
+                break
+        return found
+    if not footer:
+        return 0
+    last = ending.last(footer)
+    if len(last) < footer:
+        raise ValueError(f" has no footer of {_counted(footer)}")
+    strange = [cells for cells in last if not _is_note(cells) and not _says_total(cells)]
+    rows = ending.rows() if strange else ()
+    above = rows[: len(rows) - footer]
+    for cells in strange:
+        if not (_lacks_name(cells, above) and _sums(above, cells)):
+            raise ValueError(
+                f": one of the last {_counted(footer)}, which `footer: {footer}` leaves out, looks"
+                " like a row; take `footer` away, or name how the first line below the rows"
+                " begins: `footer: [Total]`"
+            )
+    return footer
+
+
+def _may_have_totals(last: Sequence[Cells], cut: int) -> bool:
+    """Tell by a few lines whether all are worth a look; the last `cut` of them are left out."""
+    left = last[: len(last) - cut]
+    named = [_filled(cells[0]) for cells in left]
+    # Those without a first cell, where there are any, are the last ones.
+    return any(map(_says_total, left)) or (
+        named[:1] == [True] and named[-1:] == [False] and sorted(named, reverse=True) == named
+    )
+
+
+def _totals(rows: Sequence[Cells]) -> int:
+    """Count the last lines from the first on that holds totals of all rows above it."""
+    for place in range(max(0, len(rows) - _MOST_BELOW), len(rows)):
+        total = rows[place]
+        if not _says_total(total) and not _lacks_name(total, rows[:place]):
+            continue
+        above = [cells for cells in rows[:place] if not _says_total(cells)]
+        below = rows[place + 1 :]
+        is_total = _is_alone(total) and _says_total(total) and bool(above)
+        used = set().union(*map(_columns, above[-_MOST_BELOW:]))
+        # What is no row fills no column that the total leaves to the rows.
+        free = _columns(total) if used - _columns(total) else set()
+        if (is_total or _sums(above, total)) and all(
+            _says_total(one) or _is_note(one) or _columns(one) <= free for one in below
+        ):
+            return len(rows) - place
+    return 0
+
+
+def _footer_of(lines: Sequence[Cells]) -> Footer:
+    """Give what `footer` says of these lines: the words that they begin with, or their number."""
+    words = [_first(cells) for cells in lines if not _is_note(cells)]
+    if not all(map(_is_word, words)) or not words:
+        return len(lines)
+    return tuple(dict.fromkeys(words))
+
+
+def _written_so(lines: Sequence[Cells]) -> str:
+    """Write it; what is no word for a total is a value, and values are not shown."""
+    footer = _footer_of(lines)
+    known = isinstance(footer, tuple) and all(one.casefold() in _TOTALS for one in footer)
+    return f"[{', '.join(footer)}]" if isinstance(footer, tuple) and known else str(len(lines))
+
+
+def _counted(number: int) -> str:
+    return "1 line" if number == 1 else f"{number:,} lines"
+
+
+def _filled(cell: str | None) -> bool:
+    return bool(cell and cell.strip())
+
+
+def _columns(cells: Cells) -> set[int]:
+    return {place for place, cell in enumerate(cells) if _filled(cell)}
+
+
+def _is_alone(cells: Cells) -> bool:
+    return len(_columns(cells)) <= 1
+
+
+def _first(cells: Cells) -> str:
+    """Give the first words of a line, without what ends them."""
+    found = next((cell for cell in cells if cell and cell.strip()), "")
+    return found.strip().rstrip(":").strip()
+
+
+def _is_word(text: str) -> bool:
+    return any(map(str.isalpha, text))
+
+
+def _is_note(cells: Cells) -> bool:
+    """Tell whether a line is empty but for words, such as `* without VAT`: no name of a row."""
+    first = _first(cells)
+    return _is_alone(cells) and (not first or " " in first or not first[0].isalnum())
+
+
+def _says_total(cells: Cells) -> bool:
+    return _begins(cells, _TOTALS)
+
+
+def _begins(cells: Cells, words: Sequence[str]) -> bool:
+    """Tell whether a line begins with one of these words alone: `Total 2025`, `Total EUR`."""
+    first = _first(cells).casefold()
+    rests = (first[len(one) :] for one in map(str.casefold, words) if first.startswith(one))
+    return any(
+        not rest or (not rest[0].isalnum() and not any(map(_is_other_word, rest.split())))
+        for rest in rests
+    )
+
+
+def _is_other_word(word: str) -> bool:
+    plain = word.strip("()[]:;,.-")
+    return any(map(str.isalpha, plain)) and plain.upper() not in _UNITS
+
+
+def _lacks_name(cells: Cells, above: Sequence[Cells]) -> bool:
+    """Tell whether a line alone has nothing in the first column."""
+    return bool(above) and not _filled(cells[0]) and all(_filled(one[0]) for one in above)
+
+
+def _sums(above: Sequence[Cells], total: Cells) -> bool:
+    """Tell whether a line holds the sum of a column of the lines above it."""
+    return any(
+        _is_sum([row[place] or "" for row in above if place < len(row)], cell)
+        for place, cell in enumerate(total)
+        if cell and any(map(str.isdigit, cell))
+    )
+
+
+def _is_sum(cells: Sequence[str], total: str) -> bool:
+    """Tell whether a cell is the sum of the cells above it, in some spelling of numbers."""
+    if _SUMMED_BY_FORMULA.match(total):
+        return True
+    unit = unit_of(total)
+    listed = [one.strip() for one in cells if one.strip() and one.strip() not in _NO_VALUE]
+    for locale in (PLAIN, *_KNOWN):
+        spelled = locale.read_number(without_unit(total.strip(), unit))
+        if not spelled or not Decimal(spelled) or len(listed) < _LEAST_SUMMED:
+            continue
+        summands = [locale.read_number(without_unit(one, unit_of(one))) for one in listed]
+        if all(summands):
+            return sum(map(Decimal, summands)) == Decimal(spelled)
+    return False

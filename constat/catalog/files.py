@@ -27,7 +27,15 @@ from constat.catalog.connection import (
 )
 from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
-from constat.catalog.file_tables import FileTable, find_table, find_tables, state_name
+from constat.catalog.file_tables import (
+    FileTable,
+    LastLines,
+    damaged,
+    find_table,
+    find_tables,
+    lines_below,
+    state_name,
+)
 from constat.catalog.guard import guard
 from constat.logic import PLAIN
 from constat.project.files import EVERY, SEPARATED, UTF_8, split_sheet
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
 
     from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
     from constat.catalog.duck_queries import DuckColumn
+    from constat.catalog.file_tables import Ending
     from constat.logic import Locale
     from constat.project import Database
     from constat.project.files import TableFiles
@@ -46,7 +55,6 @@ if TYPE_CHECKING:
 _LONGEST_LINE: Final = 1 << 24
 _LARGEST_LIST: Final = 1 << 27
 _LONGEST_HEADER: Final = 1 << 20
-_LONGEST_FOOTER: Final = 1 << 20
 _LONGEST_NAME: Final = 200
 _MOST_COLUMNS: Final = 2_000
 _LINES_AT_ONCE: Final = 5_000
@@ -75,6 +83,7 @@ def load_csv(
         if copy is not None and needs_copy(setting):
             with session.bounded(seconds):
                 readable = copy.of(file, setting, session.check_time)
+        check_end(file, readable, setting)
         # One file at a time, so that a mistake is known to be in this one.
         opening = f"INSERT INTO {named(name)}" if place else f"CREATE TABLE {named(name)} AS"
         delimiter = quoted(setting.delimiter)
@@ -86,7 +95,21 @@ def load_csv(
 
 def needs_copy(setting: TableFiles) -> bool:
     """Tell whether a file cannot be read as it is: another encoding, or lines below the rows."""
-    return setting.encoding != UTF_8 or setting.footer > 0
+    return setting.encoding != UTF_8 or bool(setting.footer)
+
+
+def check_end(file: Path, readable: Path, setting: TableFiles) -> None:
+    """Refuse a file whose last rows would be totals; of a copy the footer is cut off already."""
+    if not setting.footer:
+        encoding = UTF_8 if readable is not file else setting.encoding
+        _below(file, LastLines(readable, setting, encoding), setting)
+
+
+def _below(file: Path, ending: Ending, setting: TableFiles) -> int:
+    try:
+        return lines_below(ending, setting.footer)
+    except ValueError as problem:
+        raise damaged(file, str(problem)) from None
 
 
 class DecodedCopy:
@@ -117,22 +140,17 @@ class DecodedCopy:
             except UnicodeError:
                 named_so = f"UTF-8{_NAME_IT}" if encoding == UTF_8 else encoding
                 raise damaged(file, f" is not {named_so}") from None
-        if setting.footer:
-            self._cut(file, setting.footer)
         self._file.flush()
+        if setting.footer:
+            self._cut(file, setting)
         return self.path
 
-    def _cut(self, file: Path, lines: int) -> None:
-        """Take the last lines away; empty lines below them do not count."""
-        size = self._file.tell()
-        start = max(0, size - _LONGEST_FOOTER)
-        self._file.seek(start)
-        tail = self._file.read().rstrip(b"\r\n")
-        for _ in range(lines):
-            tail, found, _ = tail.rpartition(b"\n")
-            if not found:
-                raise damaged(file, f" has no footer of {lines} lines")
-        self._file.truncate(start + len(tail))
+    def _cut(self, file: Path, setting: TableFiles) -> None:
+        """Take the lines below the rows away; empty ones do not count."""
+        ending = LastLines(self.path, setting, UTF_8)
+        lines = _below(file, ending, setting)
+        if lines:
+            self._file.truncate(ending.places(lines)[0][0])
 
     def close(self) -> None:
         """Give the memory back."""
@@ -191,11 +209,6 @@ def load_lines(session: DuckSession, table: str, files: Sequence[Path], seconds:
                 session.check_time()
     if not columns:
         raise damaged(files[0], " holds no object that would name columns")
-
-
-def damaged(file: Path, what: str) -> SourceFailureError:
-    """Give the failure of a file whose content cannot be read."""
-    return SourceFailureError(f"{file.name}{what}", "C0543")
 
 
 class _Explaining:

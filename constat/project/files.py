@@ -27,22 +27,26 @@ if TYPE_CHECKING:
 
 SEPARATED: Final = (".csv", ".tsv", ".tab", ".txt")
 TYPED: Final = (".parquet", ".arrow", ".arrows", ".feather")
-ENDINGS: Final = (*SEPARATED, ".jsonl", ".ndjson", ".json", ".xlsx", *TYPED)
+WORKBOOK: Final = ".xlsx"
+ENDINGS: Final = (*SEPARATED, ".jsonl", ".ndjson", ".json", WORKBOOK, *TYPED)
 UTF_8: Final = "utf-8"
 _ENCODINGS: Final = (
     *(UTF_8, "utf-16", "windows-1250", "windows-1251", "windows-1252", "windows-1253"),
     *("windows-1254", "windows-1257", "iso-8859-1", "iso-8859-2", "iso-8859-15", "koi8-r"),
     *("shift_jis", "euc-jp", "gb18030", "big5", "euc-kr", "cp437", "cp850", "mac-roman"),
 )
-_OF_LINES: Final = ("separator", "encoding", "skip", "footer")
+_OF_TEXTS: Final = ("separator", "encoding")
+_OF_LINES: Final = ("skip", "footer")
 _OF_CELLS: Final = ("null", "locale", "unit")
-_KEYS: Final = ("file", *_OF_LINES, *_OF_CELLS)
+_KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _MOST_TEXTS: Final = 100
 _LONGEST_UNIT: Final = 20
 MOST_SKIPPED: Final = 1_000
 EVERY: Final = ""
 """In place of a column's name: all columns."""
+Footer = int | tuple[str, ...] | None
+"""How many lines stand below the rows, or how the first of them begin; `None`: nothing is said."""
 
 
 @frozen
@@ -50,11 +54,11 @@ class TableFiles:
     """The file of a table, or the pattern of its files, and how their fields are written.
 
     `separator` stands between the fields of a line; where it is empty that is a comma, or a tab in
-    files that end in `.tsv` or `.tab`. `skip` lines stand above the one that names the columns,
-    `footer` lines below the rows. `null` gives, by column, the texts that say that there is no
-    value, and under `EVERY` those of all columns. `locale` says, by column, how numbers and days
-    are spelled; where it says nothing they are spelled plainly. `unit` says, by column, what stands
-    before or behind each number. Columns are in small letters.
+    files that end in `.tsv` or `.tab`. `skip` lines stand above the one that names the columns;
+    `footer` says which lines below them are no rows. `null` gives, by column, the texts that say
+    that there is no value, and under `EVERY` those of all columns. `locale` says, by column, how
+    numbers and days are spelled; where it says nothing they are spelled plainly. `unit` says, by
+    column, what stands before or behind each number. Columns are in small letters.
     """
 
     pattern: str
@@ -65,7 +69,7 @@ class TableFiles:
     )
     locale: Mapping[str, Locale] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     skip: int = 0
-    footer: int = 0
+    footer: Footer = None
     unit: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
 
     @property
@@ -84,7 +88,8 @@ class TableFiles:
         null = sorted(self.null.items())
         locale = sorted((column, one.name) for column, one in self.locale.items())
         said = (self.pattern, self.separator, self.encoding, self.skip, null, locale)
-        more = (self.footer, sorted(self.unit.items()))
+        none = 0 if self.footer is None else "none"
+        more = (self.footer or none, sorted(self.unit.items()))
         # What was recorded before there were these keeps its name.
         return repr((*said, *more) if any(more) else said)
 
@@ -97,7 +102,7 @@ class TableFiles:
 def split_sheet(pattern: str) -> tuple[str, str]:
     """Give the path of a workbook and the name of a sheet; no name where none is written."""
     path, mark, sheet = pattern.partition("#")
-    return (path, sheet) if mark and path.lower().endswith(".xlsx") else (pattern, "")
+    return (path, sheet) if mark and path.lower().endswith(WORKBOOK) else (pattern, "")
 
 
 def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, TableFiles]:
@@ -140,7 +145,7 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         MappingProxyType(_null(entries.get("null"), said, sections)),
         MappingProxyType(_locale(entries.get("locale"), said, sections)),
         _lines(entries.get("skip"), f"`skip` of {said}", sections),
-        _lines(entries.get("footer"), f"`footer` of {said}", sections),
+        _footer(entries.get("footer"), said, sections),
         MappingProxyType(_unit(entries.get("unit"), said, sections)),
     )
     _check_kind(found, entries, said, sections)
@@ -151,7 +156,8 @@ def _check_kind(
     found: TableFiles, entries: Mapping[str, Node], said: str, sections: Sections
 ) -> None:
     """Refuse what a kind of file cannot be told: some say themselves how they are written."""
-    unused = set() if found.ending in SEPARATED else {*_OF_LINES}
+    unused = set() if found.ending in SEPARATED else {*_OF_TEXTS}
+    unused |= set() if found.ending in {*SEPARATED, WORKBOOK} else {*_OF_LINES}
     unused |= {*_OF_CELLS} if found.ending in TYPED else set()
     for key in sorted(unused & entries.keys()):
         message = f"`{key}` of {said} says nothing of `{found.ending}`"
@@ -207,6 +213,21 @@ def _lines(node: Node | None, what: str, sections: Sections) -> int:
         sections.complain("C0504", f"{what} is too large", node, hint=hint)
         return 0
     return lines
+
+
+def _footer(node: Node | None, said: str, sections: Sections) -> Footer:
+    """Read a number of lines, or the words that lines below the rows begin with."""
+    what = f"`footer` of {said}"
+    if isinstance(node, Text) and node.text == "0":
+        return 0
+    if isinstance(node, Listing) or (isinstance(node, Text) and not node.text.isdigit()):
+        words = tuple(one.text.strip() for one in sections.texts(node, what))
+        if 0 < len(words) <= _MOST_TEXTS and all(words):
+            return words
+        hint = "write `footer: [Total]`, or `footer: 0` where every line is a row"
+        sections.complain("C0504", f"{what} names no words", node, hint=hint)
+        return None
+    return None if node is None else _lines(node, what, sections)
 
 
 def _null(node: Node | None, said: str, sections: Sections) -> dict[str, tuple[str, ...]]:

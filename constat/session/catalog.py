@@ -19,7 +19,7 @@ from constat.catalog.schema.local import look as look_at_files
 from constat.catalog.schema.samples import ask
 from constat.catalog.schema.samples import beginning as rows_of_beginning
 from constat.catalog.schema.words import words_of
-from constat.diagnostics import ConstatError, Diagnostic
+from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
 from constat.library.listing import list_rules
 from constat.logic import OPEN, Constant, Open, Positive, Variable, display_value
@@ -306,8 +306,11 @@ def understood(files: TableFiles) -> Iterator[str]:
         yield f"{columns} as written in {locale.name}"
     for unit, columns in _grouped_by(files.unit):
         yield f"the numbers of {columns} are {unit}"
-    if files.footer:
-        yield "the last line is left out, it holds the sums of the others"
+    if isinstance(files.footer, tuple):
+        listed = " or ".join(files.footer)
+        yield f"lines at the end are left out, from one on that says {listed}"
+    elif files.footer:
+        yield f"the last {counted(files.footer, 'line')} left out: totals of the others"
 
 
 def hints_of(
@@ -348,7 +351,7 @@ def _draft_hints(project: Project, predicates: Sequence[DraftedPredicate]) -> It
         except (SourceFailureError, QueryMistakeError):
             # What could be read of it was drafted.
             continue
-        more = replace(guessed, footer=0)
+        more = replace(guessed, footer=None)
         yield from (
             f"{one.table.name}: {each}; say so beside `file` in {project.config_name}"
             for each in understood(more)

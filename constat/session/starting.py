@@ -363,8 +363,9 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
         yield f"        separator: {said('tab' if files.separator == _TAB else files.separator)}"
     if files.skip:
         yield f"        skip: {files.skip}"
-    if files.footer:
-        yield f"        footer: {files.footer}"
+    if files.footer is not None:
+        footer = files.footer
+        yield f"        footer: {footer if isinstance(footer, int) else said(list(footer))}"
     if files.encoding != UTF_8:
         yield f"        encoding: {files.encoding}"
     if files.null:

@@ -710,18 +710,27 @@ def test_a_unit_is_guessed_where_all_numbers_have_it(
 @pytest.mark.parametrize(
     ("last", "footer", "doubtful"),
     [
-        ("Summe;;1.200,75", 1, ""),
-        ("Total:;;1.200,75", 1, ""),
-        ("Summe;;1.200,74", 0, "the last line says Summe: write `footer: 1`"),
-        ("Summe;;", 0, "the last line says Summe"),
-        ("3;b;1.200,75", 0, ""),
+        ("Summe;;1.200,75", ("Summe",), ""),
+        ("Total:;;1.200,75", ("Total",), ""),
+        ("Summe EUR;;1.200,75", ("Summe EUR",), ""),
+        ("Summe;;", ("Summe",), ""),
+        ("Zwischensumme;;1.200,75\nMwSt;;228,14\nGesamt;;1.428,89", 3, ""),
+        ("Zwischensumme;;1.200,75\nSumme;;1.200,75", ("Zwischensumme", "Summe"), ""),
+        ("Gesamt;;1.200,75\n\n* ohne MwSt;;\nStand 1.1.2025", ("Gesamt",), ""),
+        (";;1.200,75", 1, ""),
+        ("Summe;;1.200,74", None, "a line near the end says Summe: write `footer: [Summe]`"),
+        ("3;b;1.200,75", None, ""),
+        (";b;1.200,74", None, ""),
+        ("Summe Handels AG;b;1.200,75", None, ""),
     ],
 )
-def test_a_last_line_of_sums_is_no_row(
-    tmp_path: Path, last: str, footer: int, doubtful: str
+def test_last_lines_of_sums_are_no_rows(
+    tmp_path: Path, last: str, footer: object, doubtful: str
 ) -> None:
     (tmp_path / "t.csv").write_text(f"n;x;y\n1;a;1.200,50\n2;b;0,25\n5;c;k.A.\n{last}\n")
     found, doubts = guess_files(tmp_path / "t.csv", "t.csv")
+    if footer == 3:
+        footer = ("Zwischensumme", "MwSt", "Gesamt")
     assert (found.footer, "".join(doubts)[: len(doubtful)]) == (footer, doubtful)
     assert bool(doubts) == bool(doubtful)
 
@@ -752,3 +761,85 @@ def test_a_table_of_texts_has_its_separator(tmp_path: Path) -> None:
     assert rows(setting.ask("p")) == {("a", 1)}
     setting = written_as(tmp_path, "t.tab", b"x\ty\na\t1\n", "encoding: utf-8", predicate)
     assert rows(setting.ask("p")) == {("a", 1)}
+
+
+ROWS = "x,y\na,1\nb,2\n"
+AMOUNTS = "p(x: symbol, y: number)"
+
+
+@pytest.mark.parametrize(
+    ("footer", "below", "reason"),
+    [
+        ("footer: [Total]", "Total,3\n", ""),
+        ("footer: [Total]", "", ""),
+        ("footer: Total", "total 2025:,3\n\n", ""),
+        ("footer: [Total]", "Total,3\n,\n* printed in May,\n", ""),
+        ("footer: [Subtotal, Total]", "Subtotal,3\nTotal,3\n", ""),
+        ("footer: [Sum]", '"Sum",3\n"a ""note""\nof two lines",\n', ""),
+        ("footer: 1", "Total,3\n", ""),
+        ("footer: 1", ",3\n", ""),
+        ("footer: 1", "printed in May\n", ""),
+        # What leaves out a row, or reads a total as one, is told, and gives no rows at all.
+        ("footer: 1", "", "one of the last 1 line, which `footer: 1` leaves out, looks like a row"),
+        ("footer: 2", "Total,3\n", "looks like a row"),
+        ("footer: 1", ",4\n", "looks like a row"),
+        ("footer: 1", "Subtotal,3\nTotal,3\n", "ends with 1 line below its rows, totals"),
+        ("footer: [Total]", "Sum,3\n", "write `footer: [Sum]` beside `file`, or `footer: 0`"),
+        ("", "Total,3\n", "write `footer: [Total]` beside `file`, or `footer: 0`"),
+        ("", "Subtotal,3\nTotal,3\n", "write `footer: [Subtotal, Total]`"),
+        ("", ",3\n", "write `footer: 1`"),
+        ("", "Total,3\nc,4\nTotal,4\n", "may hold totals among its rows"),
+        ("encoding: windows-1252", "Total,3\n", "write `footer: [Total]`"),
+    ],
+)
+def test_no_row_is_lost_below_and_no_total_is_a_row(
+    tmp_path: Path, footer: str, below: str, reason: str
+) -> None:
+    said = footer or 'null: ["-"]'
+    setting = written_as(tmp_path, "t.csv", (ROWS + below).encode(), said, AMOUNTS)
+    if reason:
+        fails(setting.ask("p"), reason, "C0543")
+    else:
+        assert rows(setting.ask("p")) == {("a", 1), ("b", 2)}
+
+
+@pytest.mark.parametrize(
+    ("footer", "content", "expected"),
+    [
+        ("footer: 0", ROWS + "Total,3\n", {("a", 1), ("b", 2), ("Total", 3)}),
+        ('null: ["-"]', ROWS + "Total,4\n", {("a", 1), ("b", 2), ("Total", 4)}),
+        ('null: ["-"]', "x,y\na,0\nb,0\nTotal,0\n", {("a", 0), ("b", 0), ("Total", 0)}),
+        ("footer: [Total]", "x,y\nTotal,1\nb,2\n", {("Total", 1), ("b", 2)}),
+        ("footer: [Total]", 'x,y\na,1\n"b\nTotal",2\n', {("a", 1), ("b\nTotal", 2)}),
+        ("footer: [Total]", "x,y\nTotal Oil,1\n", {("Total Oil", 1)}),
+    ],
+)
+def test_what_is_a_row_stays_one(
+    tmp_path: Path, footer: str, content: str, expected: set[object]
+) -> None:
+    setting = written_as(tmp_path, "t.csv", content.encode(), footer, AMOUNTS)
+    assert rows(setting.ask("p")) == expected
+
+
+def test_what_a_large_file_ends_with_is_seen(tmp_path: Path) -> None:
+    many = "".join(f"{one},{one % 7}\n" for one in range(200_000))
+    total = sum(one % 7 for one in range(200_000))
+    content = f"x,y\n{many}Total,{total}\n".encode()
+    assert guess(tmp_path, content).footer == ("Total",)
+    setting = written_as(tmp_path, "t.csv", content, 'null: ["-"]', AMOUNTS)
+    fails(setting.ask("p"), "write `footer: [Total]`", "C0543")
+
+
+def guess(folder: Path, content: bytes) -> TableFiles:
+    (folder / "t.csv").write_bytes(content)
+    return guess_files(folder / "t.csv", "t.csv")[0]
+
+
+def test_a_footer_is_found_in_every_encoding(tmp_path: Path) -> None:
+    text = "x;y\nä;1\nö;2\nüü;3\nSumme;6\n"
+    for encoding in ("utf-8", "utf-16", "windows-1252"):
+        assert guess(tmp_path, text.encode(encoding)).footer == ("Summe",)
+        predicate = "p(x: symbol, y: number)"
+        said = f'footer: [Summe], separator: ";", encoding: {encoding}'
+        setting = written_as(tmp_path, "t.csv", text.encode(encoding), said, predicate)
+        assert rows(setting.ask("p")) == {("ä", 1), ("ö", 2), ("üü", 3)}

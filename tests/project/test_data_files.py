@@ -78,6 +78,7 @@ def test_the_type_may_be_said(tmp_path: Path) -> None:
         ("{t: {file: t.csv, skip: 5000}}", "C0504", "too large"),
         ("{t: {file: t.csv, null: []}}", "C0504", "names no texts"),
         ("{t: {file: t.csv, footer: 5000}}", "C0504", "too large"),
+        ("{t: {file: t.csv, footer: []}}", "C0504", "names no words"),
         ("{t: {file: t.csv, unit: {a: 5}}}", "C0504", "`unit`"),
         ("{t: {file: t.json, footer: 1}}", "C0504", "says nothing of `.json`"),
         ("{t: {file: t.csv, locale: {a: xx_YY}}}", "C0504", "`locale`"),
@@ -124,10 +125,15 @@ def test_how_a_file_is_written_is_said_beside_it(tmp_path: Path) -> None:
                 encoding: CP1252
                 null: {Price: [NA, "-"]}
                 locale: {Price: de-DE}
-              u: {file: u.xlsx#Sheet, null: NA}
+              u: {file: u.xlsx#Sheet, null: NA, footer: [Total, Sum], skip: 2}
+              v: {file: v.csv, footer: 0}
         """,
     ).files
     assert (found["t"].separator, found["t"].encoding) == ("\t", "windows-1252")
     assert found["t"].null == {"price": ("NA", "-")}
     assert found["t"].locale["price"].name == "de_DE"
     assert found["u"].null == {EVERY: ("NA",)}
+    assert (found["u"].footer, found["u"].skip) == (("Total", "Sum"), 2)
+    states = [TableFiles("v.csv", footer=one).identity for one in (None, 0, 1, ("Total",))]
+    assert (found["v"].footer, len({*states})) == (0, 4)
+    assert found["t"].footer is None
