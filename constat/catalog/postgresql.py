@@ -335,7 +335,7 @@ _TABLES: Final = """
 """
 # Rows of tables that inherit are rows of the parent's, and no index of its knows of them.
 _UNIQUE: Final = """
-    SELECT array_agg(lower(a.attname)) FROM pg_index i
+    SELECT i.indexrelid::int8, lower(a.attname) FROM pg_index i
     JOIN pg_class c ON c.oid = i.indrelid
     JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1])
     WHERE lower(c.relname) = %s AND pg_table_is_visible(c.oid)
@@ -344,7 +344,6 @@ _UNIQUE: Final = """
       AND (c.relkind = 'p' OR NOT c.relhassubclass)
       AND (SELECT count(*) = 1 FROM pg_class o
            WHERE lower(o.relname) = lower(c.relname) AND pg_table_is_visible(o.oid))
-    GROUP BY i.indexrelid
 """
 _OWN_TYPES: Final = """
     SELECT oid::int8, typtype = 'e', typname = 'citext' AND typinput::text = 'citextin'
@@ -462,8 +461,10 @@ class PostgresqlConnection(ServerConnection[_Link]):
         return self._streaming().copied(whole, named, question, read, bounds)
 
     def _unique(self, table: str) -> Sequence[frozenset[str]]:
-        found = self._link.execute(_UNIQUE, (table,)).fetchall()
-        return [frozenset(columns) for (columns,) in found]
+        found: dict[int, set[str]] = {}
+        for index, column in self._link.execute(_UNIQUE, (table,)).fetchall():
+            found.setdefault(index, set()).add(column)
+        return [frozenset(columns) for columns in found.values()]
 
     def _comparison(self, query: str, column: int, kind: Kind) -> Compared | None:
         number = self._types[query][column]

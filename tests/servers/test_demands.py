@@ -10,6 +10,7 @@ import pytest
 from constat.catalog import Question
 from constat.diagnostics import ConstatError
 from constat.logic import OPEN, has_null_cells
+from tests.cli.running import run
 from tests.servers.building import opened, read, served
 from tests.tiers.building import declare, open_rows, reasons, rows
 
@@ -309,3 +310,41 @@ def test_functions_that_are_normal_there_may_be_used(
     signature = "p(a: symbol, d: Date, y: number, n: number)"
     found = served(tmp_path, source.uri, declare(signature, query))
     assert rows(found.ask("p")) == set(first)
+
+
+@pytest.mark.parametrize(
+    ("keys", "left_out"),
+    [
+        ("PRIMARY KEY (id)", True),
+        ("UNIQUE (id)", True),
+        ("PRIMARY KEY (id, part)", False),
+        ("UNIQUE (id) DEFERRABLE", False),
+        ("CHECK (id > 0)", False),
+    ],
+)
+def test_rows_are_left_to_postgresql_where_it_keeps_the_key_apart(
+    postgresql: ServedDatabase, tmp_path: Path, keys: str, *, left_out: bool
+) -> None:
+    # Else two rows of one key, one of them outside of the range, would be no contradiction.
+    postgresql.run(
+        f"CREATE TABLE t (id int NOT NULL, part int NOT NULL, amount numeric(9, 2), {keys})",
+        "INSERT INTO t SELECT n, n % 7, n FROM generate_series(1, 30000) AS n",
+        "ANALYZE t",
+    )
+    (tmp_path / "constat.yaml").write_text(
+        f'rules: r.dl\ndatabases: {{s: "{postgresql.uri}"}}\n', encoding="utf-8"
+    )
+    (tmp_path / "r.dl").write_text(
+        """
+@[key = id]
+.decl t(id: number, part: number, @[null = none] amount: Decimal)
+.input t(source = "s", query = "SELECT id, part, amount FROM t")
+.decl large(id: number)
+large(?id) :- t(?id, _, ?amount), ?amount >= 29990.
+""",
+        encoding="utf-8",
+    )
+    ran = run("explain-plan", "large(?id)", "--analyze", "--project", tmp_path)
+    assert ran.code == 0, ran
+    told = "its source leaves out rows outside of amount >= 29990"
+    assert (told in ran.out, "counted 11 rows" in ran.out) == (left_out, True), ran.out

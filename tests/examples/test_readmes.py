@@ -1,0 +1,76 @@
+"""The pages of the examples print what they show, typed in a copy of their folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+
+from tests.docs.consoles import agrees, commands
+from tests.docs.warm import warm_constat
+from tests.examples.projects import ROOT
+
+if TYPE_CHECKING:
+    from tests.servers.leasing import ServedDatabase
+
+EXAMPLES = ROOT / "examples"
+WITH_A_SERVER = {"claims"}
+SHOWN = sorted(
+    page.parent.name
+    for page in EXAMPLES.glob("*/README.md")
+    if "```console" in page.read_text(encoding="utf-8")
+)
+_PSQL = re.compile(r'psql "\$\w+" --quiet --(file|command) (?:"(.+)"|(\S+))')
+
+
+def follow(name: str, folder: Path, **environment: str) -> None:
+    """Type the commands of an example's page in a copy of it, beside a copy of the libraries."""
+    ignored = shutil.ignore_patterns(".constat", "__pycache__", "*.sqlite", "*.duckdb", ".env")
+    here = folder / "examples" / name
+    shutil.copytree(EXAMPLES / name, here, ignore=ignored)
+    shutil.copytree(ROOT / "rules", folder / "rules", ignore=ignored)
+    last = 0
+    with TemporaryDirectory() as place, warm_constat(Path(place)) as warm:
+        path = os.pathsep.join([str(warm), str(Path(sys.executable).parent), os.environ["PATH"]])
+        for command in commands(here / "README.md"):
+            if sent := _PSQL.fullmatch(command.line):
+                # Whoever runs the tests may lack the server's own client.
+                text = sent[2] or (here / sent[3]).read_text(encoding="utf-8")
+                with psycopg.connect(environment["CLAIMS"]) as link:
+                    link.execute(text.encode())
+                last = 0
+                continue
+            ran = subprocess.run(
+                ["bash", "-c", f"(exit {last}); {command.line}"],
+                cwd=here,
+                env={**os.environ, **environment, "PATH": path, "COLUMNS": "100"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            last = ran.returncode
+            assert agrees(command.output, ran.stdout), (
+                f"{command.place}: $ {command.line}\n{ran.stdout}"
+            )
+
+
+@pytest.mark.examples
+@pytest.mark.parametrize("name", [name for name in SHOWN if name not in WITH_A_SERVER])
+def test_the_page_of_an_example_prints_what_it_shows(name: str, tmp_path: Path) -> None:
+    follow(name, tmp_path)
+
+
+def test_the_page_about_postgresql_prints_what_it_shows(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    follow("claims", tmp_path, CLAIMS=postgresql.uri)
