@@ -172,7 +172,7 @@ def test_a_report_reads_with_scripts_and_without(pages: Pages, *, scripts: bool)
     for said in (
         "Is it true that C1 is vip?",
         "PROVED",
-        "the weakest link",
+        "Nobody approved this rule.",
         "sales (database)",
         "revenue of C1 is 150,060, more than the threshold 100,000.",
         "SELECT * FROM order_line",

@@ -281,9 +281,9 @@ def test_the_first_screen_puts_the_words_of_a_rule_beside_what_it_requires(
         assert "<code>no delinquent(p)</code>" in page
     assert "This proof falls if one of these turns round" in pages["A101"]
     # Not only comparisons: also what has to be absent.
-    turning = pages["A101"].partition("turns round")[2].partition("What the rule says")[0]
+    turning = pages["A101"].partition("turns round")[2].partition("Assumptions")[0]
     assert "It is not so that P1" in turning
-    owners = pages["A104"].partition("Whose rules")[2]
+    owners = pages["A104"].partition("By whose rule")[2]
     # The burden that is too high is what BUR1 adds up.
     assert ">BUR1</a>" in owners
     assert "Rule CRE1 fails on each of these 5: " in pages["A104"]

@@ -169,7 +169,7 @@ def test_what_was_declared_complete_is_marked_where_it_is_needed() -> None:
     kinds = {account.steps[at].kind for at, taken in enumerate(account.taken) if taken}
     assert kinds == {"closure"}
     outline = Outline(to_html(content))
-    assert "No, if an assumption is accepted: it is not so that C2 is vip." in outline.text
+    assert "It is not so that C2 is vip, if an assumption is accepted." in outline.text
     assert "bob vouches that no tier is missing" in outline.text
     assert any(a.get("class") == "closure assumed" for tag, a in outline.tags if tag == "li")
 
@@ -208,6 +208,53 @@ def test_rows_of_a_large_sum_are_counted_not_told() -> None:
     assert "25 more rows of sums are counted, not told." in outline.text
     assert "And 25 more rows, which the certificate lists." in outline.text
     assert "o29" in outline.text
+
+
+@every_page
+def test_the_first_screen_says_what_was_decided_when_and_who_approved_it(name: str) -> None:
+    account = account_of(page_of(name))
+    screen = opening(account)
+    heading = re.search("<h1 id=.question.>(.*?)</h1>", screen)
+    assert heading is not None
+    assert not heading[1].startswith(("Yes", "No"))
+    assert re.search(r"Decided on <time>[0-9-]{10} [0-9:]{8} UTC</time> by constat", screen)
+    # A name with a point is one of ours, and nobody has to answer for that rule.
+    rules = [r for r in account.document.rules if r["body"] and "." not in r["head"][0]]
+    assert ("Nobody approved this rule." in screen) is bool(rules)
+    # A refusal is proved, too: neither verdict has a colour or a sign of approval.
+    verdict = account.document.header["verdict"]
+    if verdict in {"PROVED", "DISPROVED"}:
+        assert 'class="opening settled"' in screen
+    assert not re.search(r'class="[^"]*\b(good|bad)\b|[✓✗]', screen)
+    assert "constat what-if" not in screen
+
+
+def test_what_is_certain_is_not_said_and_what_is_not_is_explained() -> None:
+    assert "How certain" not in opening(account_of(good()["proved"]))
+    screen = opening(account_of(good()["under"]))
+    assert "<b>0.9</b>, where 1 is certain. A conclusion is as certain as the least" in screen
+
+
+def test_the_deciding_rule_stands_with_its_people_and_those_below_are_folded() -> None:
+    members = json.loads(vip("is_vip(C1)"))
+    for rule in members["rules"]:
+        if rule["body"]:
+            rule |= {"author": "ada", "owner": "sales", "version": "7"}
+    screen = opening(account_of(json.dumps(members).encode()))
+    shown, _, folded = screen.partition("<details><summary>")
+    assert "is_vip.1</a>, version 7, written by ada and owned by sales. <b>Nobody" in shown
+    assert "1 more rule it rests on. Nobody approved it." in folded
+
+
+def test_the_day_that_the_facts_are_of_is_another_than_that_of_the_decision() -> None:
+    members = json.loads(vip("is_vip(C1)"))
+    members["header"]["as_of"] = "2026-01-31T00:00:00Z"
+    members["header"] |= {"asked_by": "j.doe", "decision": "3"}
+    screen = opening(account_of(json.dumps(members).encode()))
+    assert (
+        "The facts are those that were recorded on <time>2026-01-31 00:00:00 UTC</time>" in screen
+    )
+    assert "Asked by j.doe (log of decisions: 3)." in screen
 
 
 # ---------------------------------------------------------------------- size and depth

@@ -18,7 +18,7 @@ from constat.frozen import frozen
 from constat.logic import OPEN, Comparison, Kind, Open
 from constat.proof.decoding import decode_row
 from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
-from constat.proof.export.document import Document, shortened
+from constat.proof.export.document import Document, capital, shortened
 from constat.proof.export.lookups import Lookups
 from constat.proof.export.steps import (
     RULE,
@@ -81,9 +81,9 @@ class Account:
 
     ``order`` lists the steps as people read them and ``numbers`` is its inverse, from 1.  ``roots``
     are the steps that decide the goal; ``others`` are those that only closed sets rest on.
-    ``taken`` are the assumptions that each step itself rests on.  ``denial`` are the conclusions
-    that are not there, the goal first, where it is not proved, and ``reasons`` the reason codes of
-    what fails there, in order.
+    ``headline`` says the answer without its "yes" or "no".  ``taken`` are the assumptions that each
+    step itself rests on.  ``denial`` are the conclusions that are not there, the goal first, where
+    it is not proved, and ``reasons`` the reason codes of what fails there, in order.
     """
 
     document: Document
@@ -95,6 +95,7 @@ class Account:
     taken: tuple[tuple[int, ...], ...]
     question: str
     answer: str
+    headline: str
     attempts: tuple[Attempt, ...]
     gaps: tuple[Gap, ...]
     lookups: Lookups
@@ -178,7 +179,7 @@ def account_of(certificate: bytes) -> Account:
         tuple(numbers),
         taken_by(document, told.steps),
         _question(predicate, row),
-        _answer(document, told.steps, told.answers),
+        *_answer(document, told.steps, told.answers),
         tuple(path.attempt for one in denial[:1] for path in one.paths),
         _gaps(document),
         lookups,
@@ -196,12 +197,12 @@ def goal_of(document: Document) -> tuple[Predicate, OpenRow]:
 
 
 def described(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
-    """Say a row whose open columns go by their names: ``?customer is a VIP``."""
+    """Say a row whose open columns go by their names: ``the customer is a VIP``."""
     columns, slots = list(predicate.columns), list(row)
     for place, slot in enumerate(row):
         if isinstance(slot, Open):
             columns[place] = replace(columns[place], kind=Kind.SYMBOL)
-            slots[place] = f"?{columns[place].name}"
+            slots[place] = f"the {words(columns[place].name)}"
     say = describe_fact if holds else deny_fact
     return shortened(say(replace(predicate, columns=tuple(columns)), tuple(slots)))
 
@@ -227,28 +228,37 @@ def _reading_order(
 
 
 def _question(predicate: Predicate, row: OpenRow) -> str:
-    wanted = [
-        column.name for column, slot in zip(predicate.columns, row, strict=True) if slot is OPEN
-    ]
-    said = described(predicate, row)
-    if not wanted:
-        return f"Is it true that {said}?"
-    return f"For which {printable(' and '.join(wanted))} is it true that {said}?"
+    said, wanted = described(predicate, row), _asked_for(predicate, row)
+    return f"For which {wanted} is it true that {said}?" if wanted else f"Is it true that {said}?"
 
 
-def _answer(document: Document, steps: tuple[Step, ...], answers: tuple[int, ...]) -> str:
-    """Return the verdict as a sentence."""
+def _asked_for(predicate: Predicate, row: OpenRow) -> str:
+    """Name the columns that a goal asks for."""
+    pairs = zip(predicate.columns, row, strict=True)
+    return printable(" and ".join(words(column.name) for column, slot in pairs if slot is OPEN))
+
+
+def _answer(
+    document: Document, steps: tuple[Step, ...], answers: tuple[int, ...]
+) -> tuple[str, str]:
+    """Return the verdict as an answer to the question, and as a sentence of its own."""
     verdict, under = document.header["verdict"], document.header["under"]
     many = "an assumption is" if len(under) == 1 else f"{len(under)} assumptions are"
     condition = f", if {many} accepted" if under else ""
-    said = described(*goal_of(document))
+    predicate, row = goal_of(document)
+    said, wanted = described(predicate, row), _asked_for(predicate, row)
     if verdict.startswith("PROVED"):
         found = [steps[answer].sentence for answer in answers]
         rest = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
-        return f"Yes{condition}: {shortened(found[0]) if found else said}{rest}."
-    if verdict.startswith("DISPROVED"):
-        return f"No{condition}: {described(*goal_of(document), holds=False)}."
-    return "It cannot be decided from what is known."
+        word, told = "Yes", f"{shortened(found[0]) if found else said}{rest}"
+    elif verdict.startswith("DISPROVED"):
+        absent = f"there is no {wanted} for which {said}" if wanted else ""
+        word, told = "No", absent or described(predicate, row, holds=False)
+    else:
+        asked = f"for which {wanted}" if wanted else "whether"
+        told = f"It cannot be decided {asked} {said}."
+        return "It cannot be decided from what is known.", told
+    return f"{word}{condition}: {told}.", f"{capital(told)}{condition}."
 
 
 def _wanted(predicate: Predicate, row: OpenRow) -> str:

@@ -58,6 +58,12 @@ def shortened_lines(text: str, most: int = LONGEST) -> str:
     return "\n".join(shortened(line, most) for line in text.split("\n"))
 
 
+def capital(data: str) -> str:
+    """Begin a sentence; a word that holds a capital or a digit further on is a name and stays."""
+    first = data.split(" ", 1)[0]
+    return data[:1].upper() + data[1:] if first.islower() and first.isalpha() else data
+
+
 def isolated(text: str) -> str:
     """Set words of right-to-left scripts apart, so that figures beside them stay where they are.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
+from constat.proof.export.document import capital
 from constat.proof.export.markdown import escaped
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def _because(account: Account) -> Iterator[str]:
         return
     if not account.denial:
         return
-    reasons = [f"{_capital(one.text)}. ({one.code})" for one in account.reasons]
-    reasons = reasons or [f"{_capital(one)}." for one in decisive(account.denial)]
+    reasons = [f"{capital(one.text)}. ({one.code})" for one in account.reasons]
+    reasons = reasons or [f"{capital(one)}." for one in decisive(account.denial)]
     if reasons:
         yield "The principal reasons for this are:"
         yield "\n".join(
@@ -72,14 +73,10 @@ def _because(account: Account) -> Iterator[str]:
 
 def _changes(account: Account) -> Iterator[str]:
     """Say what would have turned it: tried when it was decided, and no part of the proof."""
-    said = [_capital(one["text"]) for one in account.document.changes[:MOST_REASONS]]
+    said = [capital(one["text"]) for one in account.document.changes[:MOST_REASONS]]
     if said:
         yield "Any one of these changes would have given another answer (computed, not proved):"
         yield "\n".join(f"- {escaped(one)}." for one in said)
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _sources(account: Account) -> str:

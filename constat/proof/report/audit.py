@@ -18,6 +18,7 @@ from constat.proof.report.markup import (
     listed,
     moment,
     owner,
+    said_of_approval,
     source_kind,
     source_name,
     step_link,
@@ -287,21 +288,8 @@ def _people(account: Account, place: int) -> tuple[tuple[str, str], ...]:
     titles = (("Author", "author"), ("Owner", "owner"), ("Version", "version"))
     return (
         *((title, text(rule.get(name) or "")) for title, name in titles),
-        ("Approval", said_of_approval(account, place)),
+        ("Approval", said_of_approval(account.document, place)),
         ("Hash", code(account.document.rule_digests[place])),
-    )
-
-
-def said_of_approval(account: Account, place: int) -> str:
-    """Say who approved a rule, and when."""
-    digest = account.document.rule_digests[place]
-    given = [one for one in account.document.header["approvals"] if one["rule"] == digest]
-    if not given:
-        return "nobody approved this rule" if account.document.rules[place]["body"] else ""
-    return "<br>".join(
-        f"by {text(one['by'])}, {moment(one['at'])}, "
-        + ("not signed" if one["key"] is None else f"signed with {code(one['key'])}")
-        for one in given
     )
 
 
@@ -502,6 +490,7 @@ def _head(account: Account) -> str:
     header, record = document.header, document.record
     return terms(
         (
+            ("Goal", code(document.goal())),
             ("Format", code(document.members["format"])),
             ("Identity of the proof", code(document.identity)),
             ("Digest of the file", code(document.members["digest"])),
@@ -509,13 +498,13 @@ def _head(account: Account) -> str:
             ("Completeness", text(level_text(header["level"]))),
             ("Search", text(header["search"])),
             ("Snapshot", text(header["snapshot"] or "")),
-            ("Valid as of", text(header["as_of"] or "")),
+            ("Facts as recorded on", moment(header["as_of"])),
             ("Asked by", text(header.get("asked_by") or "")),
             ("Decision", text(header["decision"] or "")),
             ("Supersedes", text(header["supersedes"] or "")),
             ("Libraries", ", ".join(code(one) for one in header["libraries"])),
             ("Approvals", "<br>".join(_approvals(account))),
-            ("Written", f"{moment(record['created'])} by {text(record['engine'])}"),
+            ("Decided", f"{moment(record['created'])} by {text(record['engine'])}"),
             ("Host", text(record["host"] or "")),
         )
     )

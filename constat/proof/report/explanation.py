@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import counted
 from constat.logic import Comparison, Constant, Negative, Positive, Variable, literal_variables
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
+from constat.proof.export.document import capital
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
 from constat.proof.report.markup import (
     assumption_link,
-    capital,
     checked_by,
     code,
     kinds,
     listed,
     moment,
+    said_of_approval,
     source_kind,
     source_name,
     step_link,
@@ -29,7 +30,7 @@ from constat.proof.written import written_body
 from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from constat.logic import Literal, Predicate
     from constat.proof.export.account import Account
@@ -37,16 +38,26 @@ if TYPE_CHECKING:
     from constat.proof.export.document import Document
     from constat.proof.export.steps import Step
 
-# Verdict, confidence, every accepted assumption, every source with its time, conflicts, and
-# whether the page has verified itself are on it.
+# What was decided, when, on whose question, why, by whose rule and who approved it, and what would
+# change it stand first; then assumptions, sources with their times, conflicts, and whether the page
+# has verified itself.  A verdict has no colour of approval or alarm: a refusal is proved, too.
 
 LABELS: Final = MappingProxyType(
     {
-        "PROVED": ("good", "✓", "PROVED"),
+        "PROVED": ("settled", "●", "PROVED"),
         "PROVED_UNDER": ("warn", "▲", "PROVED UNDER assumptions"),
-        "DISPROVED": ("bad", "✗", "DISPROVED"),
+        "DISPROVED": ("settled", "○", "DISPROVED"),
         "DISPROVED_UNDER": ("warn", "▲", "DISPROVED UNDER assumptions"),
         "UNRESOLVED": ("open", "?", "UNRESOLVED"),
+    }
+)
+_MEANINGS: Final = MappingProxyType(
+    {
+        "PROVED": "It follows from the rules and from what the sources say.",
+        "PROVED_UNDER": "It follows if the assumptions below are accepted, and not without them.",
+        "DISPROVED": "By the rules and what the sources say it does not hold.",
+        "DISPROVED_UNDER": "If the assumptions below are accepted, it does not hold.",
+        "UNRESOLVED": "Neither yes nor no follows: something that matters is not known.",
     }
 )
 _WIDE: Final = frozenset(
@@ -57,7 +68,7 @@ _WIDE: Final = frozenset(
         "What is missing",
         "What would decide it",
         "What would change it",
-        "What the rule says",
+        "By whose rule",
     }
 )
 _OPERATORS: Final = MappingProxyType(
@@ -77,12 +88,13 @@ _PLACEHOLDER: Final = re.compile(r"\{\??(\w+)\}")
 _MOST_WEAK: Final = 5
 _MOST_CONFLICTS: Final = 8
 _MOST_LISTED: Final = 6
+_MOST_FOLDED: Final = 40
 
 
 def opening(account: Account, *, paper: bool = False) -> str:
     """Return the first screen; on paper it says how to verify, for nothing runs there."""
-    document = account.document
-    tone, sign, label = LABELS.get(document.header["verdict"], ("open", "?", "UNKNOWN"))
+    verdict = account.document.header["verdict"]
+    tone, sign, label = LABELS.get(verdict, ("open", "?", "UNKNOWN"))
     facts = "".join(
         f"<div{' class=wide' if name in _WIDE else ''}><dt>{name}</dt><dd>{said}</dd></div>"
         for name, said in (
@@ -90,28 +102,39 @@ def opening(account: Account, *, paper: bool = False) -> str:
             ("What decides it", "" if account.reasons or account.veiled else _decisive(account)),
             ("Why", _why(account)),
             ("What is missing", _lacking(account)),
+            ("By whose rule", _ruled(account)),
             ("What would decide it", _deciding(account)),
             ("What would change it", _changing(account)),
-            ("What the rule says", _in_its_words(account)),
-            ("Confidence", _confidence(account)),
+            ("How certain", _confidence(account)),
             ("Assumptions", _assumptions(account)),
             ("Conflicts", _conflicts(account)),
             ("Rests on", _sources(account)),
-            ("Whose rules", _owners(account)),
-            ("Asked by", _asker(account)),
             ("Verification", _state(paper=paper)),
         )
         if said
     )
     return (
         f'<section class="opening {tone}" aria-labelledby="question">'
-        f'<p class="eyebrow">Question</p><h1 id="question">{text(capital(account.question))}</h1>'
+        f'<p class="eyebrow">Question</p><p class="asked">{text(capital(account.question))}</p>'
+        f'<h1 id="question">{text(account.headline)}</h1>'
         f'<p class="verdict"><span class="badge"><span aria-hidden="true">{sign}</span> {label}'
-        f"</span> <span>{text(account.answer)}</span></p>"
-        f'<p class="quiet">As a goal: {code(document.goal())}. Decided '
-        f"{_time(document.record['created'])} by {text(document.record['engine'])}.</p>"
+        f"</span> <span>{_MEANINGS.get(verdict, '')}</span></p>{_when(account)}"
         f'<dl class="facts">{facts}</dl></section>'
     )
+
+
+def _when(account: Account) -> str:
+    """Say of each day on the page what day it is, and who asked."""
+    document = account.document
+    said = [f"Decided on {_time(document.record['created'])} by {text(document.record['engine'])}."]
+    as_of = document.header["as_of"]
+    if as_of:
+        said.append(f"The facts are those that were recorded on {_time(as_of)}.")
+    who, entry = document.header.get("asked_by"), document.header["decision"]
+    if who:
+        logged = f" (log of decisions: {text(entry)})" if entry else ""
+        said.append(f"Asked by {text(who)}{logged}.")
+    return f'<p class="quiet">{" ".join(said)}</p>'
 
 
 def _decisive(account: Account) -> str:
@@ -126,10 +149,16 @@ def _why(account: Account) -> str:
     """Say of an answer by which words of a rule it holds, and on which comparisons."""
     items = []
     for root in account.roots[:_MOST_LISTED]:
-        step = account.steps[root]
-        if step.reasoning:
-            items.append(f"{text(capital(step.reasoning))}.")
-        items += [f"{text(capital(one.sentence))}." for one in account.tests(step)]
+        for place in _chain(account, root):
+            step = account.steps[place]
+            if step.reasoning:
+                items.append(f"{text(capital(step.reasoning))}.")
+            told = f"{step.reasoning}, "
+            items += [
+                f"{text(capital(one.sentence))}."
+                for one in account.tests(step)
+                if f"{one.sentence}, " not in told
+            ]
     return _short_list(list(dict.fromkeys(items)), "sentences")
 
 
@@ -141,7 +170,9 @@ def _changing(account: Account) -> str:
     verdict = account.document.header["verdict"]
     if verdict.startswith("PROVED"):
         said = [
-            f"{text(capital(one))}." for root in account.roots[:1] for one in _needed(account, root)
+            f"{text(capital(one))}."
+            for root in account.roots[:1]
+            for one in _needed(account, _chain(account, root)[-1])
         ]
         told = _short_list(said, "conditions")
         return f"<p>This proof falls if one of these turns round:</p>{told}" if told else ""
@@ -153,11 +184,7 @@ def _changing(account: Account) -> str:
         if path.attempt.state == "failed" and lacks:
             few = "fails on this" if len(lacks) == 1 else f"fails on each of these {len(lacks)}"
             items.append(f"{rule} {few}: {'; '.join(lacks)}.")
-    told = _short_list(items, "rules")
-    tried = _tried(account)
-    if not told or tried:
-        return told + tried
-    return f"{told}<p>Whether a change is enough, <code>constat what-if</code> tells.</p>"
+    return _short_list(items, "rules") + _tried(account)
 
 
 def _tried(account: Account) -> str:
@@ -170,6 +197,23 @@ def _tried(account: Account) -> str:
         f"<p>With {each} the answer would have been yes. Computed by Constat when it was decided, "
         f"not proved by this certificate:</p>{_short_list(said, 'changes')}"
     )
+
+
+def _chain(account: Account, root: int) -> list[int]:
+    """Go from a step down as long as all it rests on is one conclusion of another rule."""
+    found = [root]
+    while True:
+        step = account.steps[found[-1]]
+        below = step.premises
+        if step.rule is None or len(below) != 1 or account.tests(step):
+            return found
+        rule = account.steps[below[0].step].rule
+        negative = below[0].place and isinstance(
+            account.document.program.rules[step.rule].body[below[0].place - 1], Negative
+        )
+        if rule is None or negative:
+            return found
+        found.append(below[0].step)
 
 
 def _needed(account: Account, root: int) -> Iterator[str]:
@@ -228,33 +272,88 @@ def _deciding(account: Account) -> str:
     return _short_list(items, "rules")
 
 
-def _in_its_words(account: Account) -> str:
-    """Put the words of each rule that counts beside what it requires, to be compared."""
+def _ruled(account: Account) -> str:
+    """Say by which rules it is so: whose they are, who approved them, their words, what they ask.
+
+    Those that decide stand first, and the rules that these rest on are folded.
+    """
     document = account.document
-    named = {path.attempt.rule for one in account.denial for path in one.paths}
-    places = list(
-        dict.fromkeys(
-            place
-            for place in [
-                *(account.steps[root].rule for root in account.order),
-                *(n for n, rule in enumerate(document.rules) if rule["id"] in named),
-            ]
-            if place is not None and document.rules[place]["body"] and _is_written(document, place)
-        )
+    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    # Of what is not so every rule below it is a way that was followed: one of them decides.
+    with_body = [place for place, rule in enumerate(document.rules) if rule["body"]]
+    places = with_body if account.denial or not used else used
+    places = [place for place in places if _is_written(document, place)]
+    first = [place for place in _deciding_rules(account) if place in places] or places
+    items = [_rule_said(account, place) for place in first]
+    rest = [place for place in places if place not in first]
+    if not rest:
+        return _short_list(items, "rules")
+    below = "".join(f"<li>{_rule_said(account, place)}" for place in rest[:_MOST_FOLDED])
+    if len(rest) > _MOST_FOLDED:
+        below += f"<li>and {len(rest) - _MOST_FOLDED:,} more rules, in the audit"
+    more = f"{counted(len(rest), 'more rule')} it rests on. {_approved_in_all(document, rest)}"
+    first_rules = _short_list(items, "rules")
+    return f"{first_rules}<details><summary>{more}</summary><ul>{below}</ul></details>"
+
+
+def _deciding_rules(account: Account) -> list[int]:
+    """Return the rules that give the goal or could: below those that are ours, not written."""
+    document, steps = account.document, account.steps
+    found: dict[int, None] = {}
+    waiting, met = list(account.roots), set(account.roots)
+    while waiting:
+        step = steps[waiting.pop(0)]
+        if step.rule is not None and _is_written(document, step.rule):
+            found[step.rule] = None
+        elif step.rule is not None:
+            below = [one.step for one in step.premises if one.step not in met]
+            waiting += below
+            met.update(below)
+    numbers: dict[str, int] = {}
+    for place, rule in enumerate(document.rules):
+        numbers.setdefault(rule["id"], place)
+    tried = [path.attempt.rule for one in account.denial for path in one.paths]
+    for name in dict.fromkeys(tried):
+        if name in numbers and _is_written(document, numbers[name]):
+            found[numbers[name]] = None
+    return list(found)
+
+
+def _approved_in_all(document: Document, places: Sequence[int]) -> str:
+    """Say how many of some rules nobody approved."""
+    given = {one["rule"] for one in document.header["approvals"]}
+    lacking = sum(1 for place in places if document.rule_digests[place] not in given)
+    if not lacking:
+        return "Each of them is approved." if len(places) > 1 else "It is approved."
+    if len(places) == 1:
+        return "Nobody approved it."
+    return f"Nobody approved {'any' if lacking == len(places) else f'{lacking:,}'} of them."
+
+
+def _rule_said(account: Account, place: int) -> str:
+    """Say of a rule who wrote, owns and approved it, then its words beside what it requires."""
+    document = account.document
+    rule, stated = document.program.rules[place], document.rules[place]
+    version = f", version {text(stated['version'])}" if stated.get("version") else ""
+    people = [
+        f"{did} by {text(stated[name])}"
+        for name, did in (("author", "written"), ("owner", "owned"))
+        if stated.get(name)
+    ]
+    whose = f", {' and '.join(people)}" if people else ", by an author it does not name"
+    says = _PLACEHOLDER.sub(r"[\1]", rule.attributes.get("says", ""))
+    required = [
+        code(_required(one.literal, document.program.program.predicates))
+        for one in written_body(rule.body)
+        if not isinstance(one.literal, Positive) or _names_value(one.literal)
+    ]
+    words = f"“{text(says)}”" if says else "It has no words of its own."
+    needs = f" It requires {', '.join(required)}." if required else ""
+    approval = capital(said_of_approval(document, place))
+    return (
+        f'Rule <a href="#r{place}">{text(rule.id)}</a>{version}{whose}. <b>{approval}.</b>'
+        f"<p>{words}{needs}</p>"
     )
-    items = []
-    for place in places:
-        rule = document.program.rules[place]
-        says = _PLACEHOLDER.sub(r"[\1]", rule.attributes.get("says", ""))
-        required = [
-            code(_required(one.literal, document.program.program.predicates))
-            for one in written_body(rule.body)
-            if not isinstance(one.literal, Positive) or _names_value(one.literal)
-        ]
-        words = f"“{text(says)}”" if says else "It has no words of its own."
-        needs = f" It requires {', '.join(required)}." if required else ""
-        items.append(f"<b>{text(rule.id)}</b>: {words}{needs}")
-    return _short_list(items, "rules")
 
 
 def _names_value(literal: Positive) -> bool:
@@ -312,52 +411,19 @@ def _short_list(items: list[str], what: str) -> str:
     return f"<ul>{''.join(f'<li>{one}' for one in items[:shown])}{rest}</ul>"
 
 
-def _owners(account: Account) -> str:
-    """Say whose the rules are that the verdict rests on, and how many of them nobody approved."""
-    document = account.document
-    used = sorted({step.rule for step in account.steps if step.rule is not None})
-    # Of what is not so every rule below it is a way that was followed: one of them decides.
-    ruled = [place for place, rule in enumerate(document.rules) if rule["body"]]
-    places = ruled if account.denial or not used else used
-    places = [place for place in places if _is_written(document, place)]
-    if not places:
-        return ""
-    given = {one["rule"] for one in document.header["approvals"]}
-    people = [document.rules[n].get("owner") or document.rules[n].get("author") for n in places]
-    names = list(dict.fromkeys(text(one) for one in people if one))
-    nobody = sum(1 for one in people if not one)
-    told = [*names, *([f"nobody is named for {counted(nobody, 'rule')}"] if nobody else [])]
-    lacking = sum(1 for place in places if document.rule_digests[place] not in given)
-    state = "Each of them is approved."
-    if lacking == len(places):
-        state = "Nobody has approved any of them."
-    elif lacking:
-        state = f"Nobody has approved {lacking:,} of them."
-    rules = ", ".join(
-        f'<a href="#r{place}">{text(document.rules[place]["id"])}</a>'
-        for place in places[:_MOST_LISTED]
-    )
-    more = f" and {len(places) - _MOST_LISTED:,} more" if len(places) > _MOST_LISTED else ""
-    return f"{rules}{more}: {'; '.join(told)}. {state}"
-
-
-def _asker(account: Account) -> str:
-    """Say who asked, and where the log of decisions has it."""
-    header = account.document.header
-    who, entry = header.get("asked_by"), header["decision"]
-    return f"{text(who)}{f', {text(entry)}' if entry else ''}" if who else ""
-
-
 def _confidence(account: Account) -> str:
     header = account.document.header
-    if header["verdict"] == "UNRESOLVED":
-        return "None: nothing is concluded."
     value = header["confidence"]
-    sure = header["search"] == "exhausted" or value == "1"
-    shown = f"<b>{text(value)}</b>" if sure else f"at least <b>{text(value)}</b>"
-    links = _weakest(account) if value != "1" else []
+    # That everything is certain needs no words.
+    if header["verdict"] == "UNRESOLVED" or value == "1":
+        return ""
+    least = "" if header["search"] == "exhausted" else "at least "
+    links = _weakest(account)
     where = f" It is that of step {listed(links, _MOST_WEAK)}." if links else ""
-    return f"{shown}, the weakest link: no step is weaker. It is not a probability.{where}"
+    return (
+        f"{capital(least)}<b>{text(value)}</b>, where 1 is certain. A conclusion is as certain as "
+        f"the least certain word it rests on; this is no probability.{where}"
+    )
 
 
 def _weakest(account: Account) -> list[str]:

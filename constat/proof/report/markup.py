@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from constat.proof.export.account import Account
-    from constat.proof.export.document import Members
+    from constat.proof.export.document import Document, Members
     from constat.proof.export.steps import Step
 
 
@@ -34,12 +34,6 @@ def code(data: str, most: int = 4_000) -> str:
 def block(data: str, most: int = 4_000) -> str:
     """Return data of several lines as a block of code that can be scrolled with the keyboard."""
     return f'<pre tabindex="0">{escape(isolated(shortened_lines(data, most)))}</pre>'
-
-
-def capital(data: str) -> str:
-    """Begin a sentence; a word that holds a capital or a digit further on is a name and stays."""
-    first = data.split(" ", 1)[0]
-    return data[:1].upper() + data[1:] if first.islower() and first.isalpha() else data
 
 
 def terms(pairs: Iterable[tuple[str, str]]) -> str:
@@ -69,6 +63,19 @@ def moment(time: str | None) -> str:
     if not time:
         return ""
     return text(f"{time[:10]} {time[11:19]} UTC" if time.endswith("Z") else time)
+
+
+def said_of_approval(document: Document, place: int) -> str:
+    """Say who approved a rule, and when, or that nobody did; empty for what is no rule."""
+    digest = document.rule_digests[place]
+    given = [one for one in document.header["approvals"] if one["rule"] == digest]
+    if not given:
+        return "nobody approved this rule" if document.rules[place]["body"] else ""
+    return "; ".join(
+        f"approved by {text(one['by'])} on {moment(one['at'])}, "
+        + ("not signed" if one["key"] is None else f"signed with {code(one['key'])}")
+        for one in given
+    )
 
 
 def checked_by(account: Account, step: Step) -> str:

@@ -32,8 +32,8 @@ export const row = (...cells) => make("tr", {}, ...cells.map((one) => make("td",
 export const listed = (texts) => make("ul", {}, ...texts.map((one) => make("li", {}, one)));
 
 const TONES = {
-  PROVED: ["good", "✓"], PROVED_UNDER: ["warn", "✓"],
-  DISPROVED: ["bad", "✗"], DISPROVED_UNDER: ["warn", "✗"],
+  PROVED: ["settled", "●"], PROVED_UNDER: ["warn", "▲"],
+  DISPROVED: ["settled", "○"], DISPROVED_UNDER: ["warn", "▲"],
 };
 
 export function verdict(name) {
