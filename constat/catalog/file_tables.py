@@ -29,7 +29,7 @@ from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
 from constat.logic import LOCALES, PLAIN, Kind, unit_of, without_unit
 from constat.project import inside
-from constat.project.files import SEPARATED, UTF_8, TableFiles, split_sheet
+from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -169,7 +169,9 @@ GUESSED_ENCODINGS: Final = ("windows-1252", "cp850")
 """The second one has a letter for each byte."""
 _MOST_LINES: Final = 0.6
 _LEAST_SUMMED: Final = 2
-_THOUSANDS: Final = re.compile(r"[+-]?\d{1,3}(\.\d{3})+\Z", re.ASCII)
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+\Z", re.ASCII)
+GUESSED: Final = frozenset({*SEPARATED, WORKBOOK})
+"""Endings of files whose numbers may be written as in any country."""
 _NO_VALUE: Final = frozenset(
     {
         *("NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "None", "NaN", "nan", "nil", "."),
@@ -295,33 +297,30 @@ def guess_cells(
     In a column of numbers or days that is what is neither, where it is a usual word for it; such a
     word among texts may be a value, as NA is a country: that is one of the doubts which are given
     beside it. Numbers and days that one locale alone reads are read as in that locale, and so are
-    those that two locales read, where other columns of the file decide.
+    those that two locales read, where other columns of the file decide. What nothing decides is a
+    doubt, and nothing is doubted of which the setting says something.
     """
     null: dict[str, tuple[str, ...]] = {}
     locale: dict[str, Locale] = {}
     units: dict[str, str] = {}
     doubts: list[str] = []
-    grouped: list[str] = []
     looked = {name: _Cells(cells) for name, cells in columns.items()}
-    settled = dict.fromkeys(filter(None, (one.locale_among(_KNOWN) for one in looked.values())))
+    found = {name: one.locale_among(_KNOWN) for name, one in looked.items()}
+    settled = tuple({one.name: one for one in found.values() if one is not None}.values())
+    points = {one.name: one for one in settled if one.group == "."}
     for name, one in looked.items():
-        found = one.locale_among(_KNOWN) or one.locale_among(tuple(settled))
-        if found is not None:
-            locale[name.lower()] = found
-        read = one.plain or found is not None
+        label = name.lower()
+        spelled = found[name] or one.locale_among(settled)
+        if one.is_grouped and setting.ending in GUESSED and len(points) == 1:
+            (spelled,) = points.values()
+        if spelled is not None:
+            locale[label] = spelled
+        read = one.plain or spelled is not None
         if one.unit and read:
-            units[name.lower()] = one.unit
-        if one.values and all(map(_SHORT_DAY.match, one.values)):
-            doubts.append(f"column {name} holds years of two digits: its days stay texts")
-        if one.plain and all(map(_THOUSANDS.match, one.values)):
-            grouped.append(name)
+            units[label] = one.unit
         if one.words and read:
-            null[name.lower()] = one.words
-        elif one.words:
-            listed = f"column {name} holds {', '.join(one.words)}"
-            doubts.append(f"{listed}: write it under `null` where that is no value")
-    for name in grouped:
-        doubts.extend(_thousands(name, locale))
+            null[label] = one.words
+        doubts += _doubts(setting, name, one, spelled)
     guessed = replace(
         setting,
         null=MappingProxyType(null),
@@ -329,6 +328,40 @@ def guess_cells(
         unit=MappingProxyType(units),
     )
     return guessed, doubts
+
+
+def _doubts(setting: TableFiles, name: str, cells: _Cells, spelled: Locale | None) -> Iterator[str]:
+    """Say what of a column nothing decides, with the edit that does."""
+    label = name.lower()
+    if label not in setting.locale and spelled is None:
+        if cells.is_grouped and setting.ending in GUESSED:
+            yield (
+                f"every number of column {name} is written like 1.234, a thousand and more in some"
+                f" countries and a fraction in others: it stays a text until"
+                f" `locale: {{{name}: de_DE}}` or `locale: {{{name}: en_US}}` says which"
+            )
+        elif differing := cells.differing(_KNOWN):
+            listed = " or ".join(f"`locale: {{{name}: {one.name}}}`" for one in differing)
+            yield (
+                f"column {name} means other values in other countries: it stays a text until"
+                f" {listed} says which"
+            )
+        if cells.has_short_days:
+            yield (
+                f"column {name} holds years of two digits: its days stay texts; write four, or say"
+                f" in the query of `.input` which century is meant, as by"
+                f" `CAST(strptime({name}, '%d.%m.%y') AS DATE)`"
+            )
+    if label not in setting.unit and (units := cells.mixed_units()):
+        yield (
+            f"column {name} holds numbers {' and '.join(units)}: it stays a text; give the unit a"
+            f" column of its own, or take the rows with one of them, `unit: {{{name}: EUR}}`"
+        )
+    if cells.words and not (cells.plain or spelled) and not {label, EVERY} & setting.null.keys():
+        yield (
+            f"column {name} holds {', '.join(cells.words)}: write it under `null` where that is no"
+            " value"
+        )
 
 
 class _Cells:
@@ -346,25 +379,46 @@ class _Cells:
 
     def locale_among(self, locales: Sequence[Locale]) -> Locale | None:
         """Give the locale in which all are numbers, or all days; nothing where two differ."""
+        found = self.differing(locales, 1)
+        return found[0] if len(found) == 1 else None
+
+    def differing(self, locales: Sequence[Locale], least: int = 2) -> tuple[Locale, ...]:
+        """Give a locale for each way to read all as numbers, or as days, if there are so many."""
         found: dict[tuple[str, ...], Locale] = {}
         for locale in locales if self.values and not self.plain else ():
             days = tuple(map(locale.read_day, self.values))
             spelled = days if all(days) else tuple(map(locale.read_number, self.values))
             if all(spelled) and all(map(_is_plain, spelled)):
                 found.setdefault(spelled, locale)
-        return next(iter(found.values())) if len(found) == 1 else None
+        return tuple(found.values()) if len(found) >= least else ()
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether each point may stand between thousands, or before a fraction."""
+        return is_grouped(self.values)
+
+    @property
+    def has_short_days(self) -> bool:
+        """Whether all are days, and some have years of two digits."""
+        short = [one for one in self.values if _SHORT_DAY.match(one)]
+        others = (one for one in self.values if not _SHORT_DAY.match(one))
+        return bool(short) and all(any(way.read_day(one) for way in _KNOWN) for one in others)
+
+    def mixed_units(self) -> tuple[str, ...]:
+        """Name the units of numbers that have several, or that some lack."""
+        units = dict.fromkeys(map(unit_of, self.values))
+        if len(units) < _LEAST_SUMMED or not units.keys() <= {*_UNITS, ""}:
+            return ()
+        plain = [without_unit(one, unit_of(one)) for one in self.values]
+        ways = (PLAIN, *_KNOWN)
+        if not any(all(map(way.read_number, plain)) for way in ways):
+            return ()
+        return tuple(f"in {one}" if one else "without a unit" for one in units)
 
 
-def _thousands(name: str, locale: dict[str, Locale]) -> Iterator[str]:
-    """Read `18.000` as other columns of the file say; where none does, it is a doubt."""
-    others = {one.name: one for one in locale.values() if one.group == "."}
-    if len(others) == 1:
-        (locale[name.lower()],) = others.values()
-        return
-    yield (
-        f"every number of column {name} is written like 1.234: where that is a thousand and more,"
-        f" write `locale: {{{name}: de_DE}}`"
-    )
+def is_grouped(texts: Sequence[str]) -> bool:
+    """Tell whether each text is like `1.234`: a fraction, or a thousand and more."""
+    return bool(texts) and all(map(_THOUSANDS.match, texts))
 
 
 def _is_plain(text: str) -> bool:

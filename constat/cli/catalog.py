@@ -125,7 +125,8 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
 
     TABLE is `orders`, or `sales.orders`; of an operation its parameters come first, then the fields
     of its answers. Relationships that nobody has declared are inferred from
-    names and types, and say so. With --check rows are read: values that are not of the declared
+    names and types, and say so. Of a file it is said what nothing decides about how its numbers and
+    days are written. With --check rows are read: values that are not of the declared
     type, keys that are repeated or NULL, values that point nowhere and equal rows are told. No
     value is shown.
 
@@ -142,15 +143,29 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
         links = session.catalog.relationships(found.path)
         if check:
             findings = session.catalog.check(found.path).findings
+        remarks = _remarks(session, found)
         note_trouble(session.catalog.trouble)
     if form == "json":
-        write_json(_json(found, links, findings, checked=check))
+        write_json({**_json(found, links, findings, checked=check), "remarks": list(remarks)})
     else:
         _write(found, links)
+        for one in remarks:
+            write(f"remark: {one}")
         write_diagnostics(findings, {})
         if check and not findings:
             write("what is declared is what is stored")
     return int(any(one.severity.value == "warning" for one in findings))
+
+
+def _remarks(session: Session, table: TableSchema) -> Sequence[str]:
+    from constat.session.catalog import table_remarks  # noqa: PLC0415  loaded when it is used
+
+    database = session.project.databases.get(table.database)
+    if database is None:
+        return ()
+    return (
+        table_remarks(session.project, database, [table.name])[table.name] if database.files else ()
+    )
 
 
 def _write(table: TableSchema, links: Sequence[Link]) -> None:

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from constat.analysis import check_goal
 from constat.authoring.discovery import DiscoveryTools, quoted
-from constat.catalog import QueryMistakeError, SchemaManager, SourceFailureError, guard
+from constat.catalog import (
+    QueryMistakeError,
+    Question,
+    ReadBounds,
+    SchemaManager,
+    SourceFailureError,
+    guard,
+)
 from constat.catalog.drivers import sql_of
+from constat.catalog.duck_session import named
 from constat.catalog.file_tables import guess_cells
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.described import OPERATION
 from constat.catalog.schema.drafting import draft_text, drafted, near_key_of
 from constat.catalog.schema.introspection import reading
-from constat.catalog.schema.local import look as look_at_files
-from constat.catalog.schema.samples import ask
-from constat.catalog.schema.samples import beginning as rows_of_beginning
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.authoring.discovery import FactAccess
+    from constat.catalog import Connection
     from constat.catalog.schema.drafting import DraftedPredicate
     from constat.catalog.schema.search import Naming
     from constat.documents import Documents
@@ -240,10 +246,12 @@ def draft_tables(
         raise _refused("no column of the tables can be read", "name a table with such columns")
     wanted = {checked[0].table.path: [one.column.name for one in checked[0].columns]}
     (database,) = databases
-    files = catalog.project.databases[database].files
-    predicates = drafted(usable, _taken(program), wanted if columns else {}, files)
+    source = catalog.project.databases[database]
+    remarks = table_remarks(catalog.project, source, [one.table.name for one in usable])
+    chosen = wanted if columns else {}
+    predicates = drafted(usable, _taken(program), chosen, source.files, remarks)
     text = draft_text(predicates, database, dialect_of(catalog.project, database))
-    hints = tuple(_draft_hints(catalog.project, predicates))
+    hints = tuple(_draft_hints(remarks, predicates, of_files=bool(source.files)))
     return DraftedTables(database, text, predicates, hints=hints)
 
 
@@ -276,18 +284,54 @@ _Value = TypeVar("_Value")
 _LOOKED_AT: Final = 10_000
 
 
-def first_cells(project: Project, database: Database) -> dict[str, Sequence[str | None]]:
-    """Read the first rows of the one table of files, by columns."""
-    _, found = look_at_files(database, project.folder, project.catalog.seconds, "")
-    table = found.tables[0] if found is not None else None
-    names = [one.name for one in table.columns] if table is not None else []
-    if table is None or not names:
-        return {}
-    query = rows_of_beginning(table, names, _LOOKED_AT)
-    with reading(database, project) as connection:
-        rows = ask(connection, query, project.catalog.seconds)
+def first_cells(
+    connection: Connection, table: str, seconds: float
+) -> dict[str, Sequence[str | None]]:
+    """Read the first rows of a table of files, by columns.
+
+    Raises `SourceFailureError` and `QueryMistakeError`.
+    """
+    query = f"SELECT * FROM {named(table)} LIMIT {_LOOKED_AT}"  # noqa: S608  a name of the project
+    names = connection.columns(query)
+    rows = [
+        row
+        for batch in connection.read(
+            Question(query, tables=frozenset({table})), ReadBounds(seconds, _LOOKED_AT)
+        )
+        for row in batch
+    ]
     texts = ([None if cell is None else str(cell) for cell in row] for row in rows)
     return dict(zip(names, zip(*texts, strict=True), strict=False))
+
+
+def remarks_of(
+    project: Project, database: Database, connection: Connection, table: str
+) -> Iterator[str]:
+    """Say what nothing decides about how the file of a table is written, with the edit that does.
+
+    Of a file that cannot be read there is nothing to say.
+    """
+    setting = database.files.get(table)
+    if setting is None or setting.ending in TYPED:
+        return
+    try:
+        cells = first_cells(connection, table, project.catalog.seconds)
+    except (SourceFailureError, QueryMistakeError):
+        return
+    guessed, doubts = guess_cells(setting, cells)
+    for one in understood(replace(guessed, footer=None)):
+        yield f"{one}; say so beside `file` in {project.config_name}"
+    yield from doubts
+
+
+def table_remarks(
+    project: Project, database: Database, tables: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Say it of tables of one database, by table; nothing of what is no file."""
+    if not database.files:
+        return {}
+    with reading(database, project) as connection:
+        return {table: tuple(remarks_of(project, database, connection, table)) for table in tables}
 
 
 def _grouped_by(said: Mapping[str, _Value]) -> list[tuple[_Value, str]]:
@@ -338,26 +382,12 @@ def hints_of(
             yield f"{one.name}: {near.said(name)}{examples}"
 
 
-def _draft_hints(project: Project, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+def _draft_hints(
+    remarks: Mapping[str, Sequence[str]], predicates: Sequence[DraftedPredicate], *, of_files: bool
+) -> Iterator[str]:
     """Say what `init` would say, but for values: of files what the configuration leaves out."""
-    for one in predicates:
-        database = project.databases[one.table.database]
-        setting = database.files.get(one.table.name)
-        if setting is None or setting.ending in TYPED:
-            continue
-        alone = replace(database, files={one.table.name: setting})
-        try:
-            guessed, doubts = guess_cells(setting, first_cells(project, alone))
-        except (SourceFailureError, QueryMistakeError):
-            # What could be read of it was drafted.
-            continue
-        more = replace(guessed, footer=None)
-        yield from (
-            f"{one.table.name}: {each}; say so beside `file` in {project.config_name}"
-            for each in understood(more)
-        )
-        yield from (f"{one.table.name}: {each}" for each in doubts)
-    of_files = any(project.databases[one.table.database].files for one in predicates)
+    for table, said in remarks.items():
+        yield from (f"{table}: {one}" for one in said)
     yield from hints_of(predicates, of_files=of_files, shown=False)
 
 

@@ -26,6 +26,7 @@ from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
 from constat.project.loading import environment_of
 from constat.project.settings import ANTHROPIC, REPLAY, TASKS, WEAK
+from constat.session.catalog import remarks_of
 from constat.tiers.database import check_columns, meant
 from constat.tiers.declarations import check_declarations
 
@@ -190,6 +191,7 @@ def _database(
             problems = [
                 finding for one in predicates for finding in _query(check, one, connection, seconds)
             ]
+            problems += _remarks(project, database, connection)
             state = "" if connection.snapshot else "; not one snapshot: its reads may differ"
     except ConstatError as problem:
         yield from (told(check, one) for one in problem.diagnostics)
@@ -216,6 +218,14 @@ def _database(
     if not predicates:
         hint = f"`constat catalog draft` with a table of `{database.name}` drafts one"
         yield Finding(check, NOTE, "no predicate reads it", hint)
+
+
+def _remarks(project: Project, database: Database, connection: Connection) -> Iterator[Finding]:
+    """Tell what nothing decides about how files are written."""
+    for table in database.files:
+        for one in remarks_of(project, database, connection, table):
+            hint = f"say how it is written, beside `file` in {project.config_name}"
+            yield Finding(f"database {database.name}", WARNING, f"table {table}: {one}", hint)
 
 
 def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> Iterator[Finding]:

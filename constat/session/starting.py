@@ -84,7 +84,7 @@ class Beginning:
     """A database for `constat.yaml`. `address` is written there, `files` are in its place.
 
     `secrets` are the values of the variables that stand in the address. `doubts` are comments for
-    whoever reads `constat.yaml`.
+    whoever reads `constat.yaml`, `remarks` those of them, by table, that are about its columns.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Beginning:
     files: Mapping[str, TableFiles] = field(default_factory=dict, hash=False)
     secrets: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     doubts: tuple[str, ...] = ()
+    remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
 def beginning(written: str, folder: Path, here: Path) -> Beginning:
@@ -638,7 +639,7 @@ def start(
     catalog = SchemaManager(project, CatalogIndex(None))
     try:
         chosen, left_out, unread = _chosen(catalog, begun, tables)
-        predicates = drafted(chosen, (), {}, begun.files)
+        predicates = drafted(chosen, (), {}, begun.files, begun.remarks)
         rule, value = _with_value(project, first_rules(predicates))
         texts = {
             SOURCES: draft_text(predicates, begun.name, dialect_of(project, begun.name)),
@@ -668,21 +669,27 @@ def start(
 
 def _looked_into(begun: Beginning, folder: Path) -> Beginning:
     """Find by the first rows of files which texts mean no value, and how numbers are spelled."""
+    if not begun.files:
+        return begun
     files, doubts = dict(begun.files), list(begun.doubts)
-    for name, setting in begun.files.items():
-        if setting.ending in TYPED:
-            continue
-        database = Database(begun.name, "files", Expanded(""), files={name: setting})
-        project = Project(folder.resolve(), begun.name, {begun.name: database})
-        try:
-            files[name], found = guess_cells(setting, first_cells(project, database))
-        except (SourceFailureError, QueryMistakeError):
-            # The catalog tells why nothing can be read.
-            continue
-        if setting.encoding in GUESSED_ENCODINGS:
-            doubts.append(f"{name} is not UTF-8: where letters look wrong, name its encoding")
-        doubts += (f"{name}: {one}" for one in found)
-    return replace(begun, files=files, doubts=tuple(doubts))
+    remarks: dict[str, tuple[str, ...]] = {}
+    database = Database(begun.name, "files", Expanded(""), files=begun.files)
+    project = Project(folder.resolve(), begun.name, {begun.name: database})
+    with reading(database, project) as connection:
+        for name, setting in begun.files.items():
+            if setting.ending in TYPED:
+                continue
+            try:
+                cells = first_cells(connection, name, project.catalog.seconds)
+            except (SourceFailureError, QueryMistakeError):
+                # The catalog tells why nothing can be read.
+                continue
+            files[name], found = guess_cells(setting, cells)
+            remarks[name] = tuple(found)
+            if setting.encoding in GUESSED_ENCODINGS:
+                doubts.append(f"{name} is not UTF-8: where letters look wrong, name its encoding")
+            doubts += (f"{name}: {one}" for one in found)
+    return replace(begun, files=files, doubts=tuple(doubts), remarks=remarks)
 
 
 def _hints(begun: Beginning, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from constat.catalog.file_tables import (
 )
 from constat.catalog.files import FilesConnection
 from constat.diagnostics import ConstatError
-from constat.logic import OPEN
+from constat.logic import OPEN, find_locale
 from constat.project import load_project
 from constat.project.files import TableFiles
 from tests.tiers.building import Setting, configured, declare, open_rows, reasons, rows
@@ -654,12 +654,16 @@ def test_separator_and_encoding_are_guessed(
         (["31.12.2025", "1.2.2026"], (), "de_DE", ""),
         (["1,234.5", "12"], (), "en_US", ""),
         (["12/31/2025", "1/2/2026"], (), "en_US", ""),
-        (["1/2/2026", "3/4/2026"], (), "", ""),
-        (["1,234", "5,678"], (), "", ""),
+        (["1/2/2026", "3/4/2026"], (), "", "column X means other values in other countries: it"),
+        (["1,234", "5,678"], (), "", "column X means other values in other countries: it"),
+        (["31.12.25", "1.2.26"], (), "", "column X holds years of two digits"),
+        (["31.12.25", "1.2.2026"], (), "", "column X holds years of two digits"),
+        (["31.12.25", "x"], (), "", ""),
         (["NA", "DE", "FR"], (), "", "column X holds NA: write it under `null`"),
         (["NA", "NA"], (), "", "column X holds NA"),
         (["18.000", "9.400"], (), "", "every number of column X is written like 1.234"),
         (["18.000", "9.4"], (), "", ""),
+        (["18.000", "0.400"], (), "", ""),
         (["a", "b"], (), "", ""),
         ([None, None], (), "", ""),
     ],
@@ -704,7 +708,29 @@ def test_a_unit_is_guessed_where_all_numbers_have_it(
     found, doubts = guess_cells(TableFiles("t.csv"), {"X": cells})
     assert found.unit.get("x", "") == unit
     assert (found.locale["x"].name if found.locale else "") == locale
-    assert len(doubts) == (cells[0] == "03/04/24")
+    said = {"03/04": "two digits", "$5,5": "in $ and without a", "$5,\u20ac5": "in $ and in \u20ac"}
+    wanted = next((text for one, text in said.items() if ",".join(cells)[: len(one)] == one), "")
+    assert (len(doubts), wanted in "".join(doubts)) == (bool(wanted), True)
+
+
+def test_nothing_is_doubted_that_is_said() -> None:
+    columns = {
+        "a": ["1.234"],
+        "b": ["1/2/2026"],
+        "c": ["NA", "DE"],
+        "d": ["$5", "\u20ac5"],
+        "e": ["1.1.25"],
+    }
+    said = TableFiles(
+        "t.csv",
+        null={"c": ("-",)},
+        locale={one: find_locale("en_US") for one in "abe"},
+        unit={"d": "$"},
+    )
+    assert len(guess_cells(TableFiles("t.csv"), columns)[1]) == 5
+    assert guess_cells(said, columns)[1] == []
+    # JSON writes numbers in one way.
+    assert guess_cells(TableFiles("t.json"), {"a": ["1.234"]})[1] == []
 
 
 @pytest.mark.parametrize(

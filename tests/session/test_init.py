@@ -542,3 +542,29 @@ def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
     assert ".decl fees(@[id] nummer: number" in (tmp_path / "rules/sources.dl").read_text()
     with Session(tmp_path) as session:
         assert session.prove("fees(1, -1200.5), !fees(_, -1195.5)").verdict.value == "PROVED"
+
+
+def test_what_may_be_thousands_is_a_text_until_somebody_says_it(tmp_path: Path) -> None:
+    (tmp_path / "stock.csv").write_text("Art;Menge\nA;3.682\nB;2.607\n")
+    begun = run("init", tmp_path / "stock.csv", "--directory", tmp_path)
+    said = "every number of column Menge is written like 1.234"
+    assert f"note: stock: {said}" in begun.out
+    drafted = tmp_path / "rules" / "sources.dl"
+    assert f"// CHECK: {said}" in drafted.read_text()
+    assert "menge: symbol" in drafted.read_text()
+    for words in (("doctor",), ("catalog", "show", "stock"), ("catalog", "draft", "stock")):
+        ran = run(*words, "--project", tmp_path)
+        assert said in ran.out + ran.err, words
+        assert "`locale: {Menge: de_DE}` or `locale: {Menge: en_US}`" in ran.out + ran.err
+    config, rules = tmp_path / "constat.yaml", drafted.read_text()
+    written, separator = config.read_text(), 'separator: ";"\n'
+    assert separator in written
+    drafted.write_text(rules.replace("menge: symbol", "menge: Decimal"))
+    for locale, value in (("de_DE", "3682"), ("en_US", "3.682")):
+        more = f"{separator}        locale: {{Menge: {locale}}}\n"
+        config.write_text(written.replace(separator, more))
+        found = run("query", 'stock("A", ?menge)', "--project", tmp_path)
+        assert found.out.split()[1] == value, found
+        assert said not in run("doctor", "--project", tmp_path).out
+        again = run("catalog", "draft", "stock", "--project", tmp_path)
+        assert ("menge: symbol" not in again.out, said in again.out + again.err) == (True, False)

@@ -13,6 +13,7 @@ from constat.catalog.connection import (
     read_cell,
     read_column,
 )
+from constat.catalog.file_tables import is_grouped
 from constat.catalog.guard import guard
 from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of, shortened
 from constat.catalog.schema.introspection import reading
@@ -69,7 +70,8 @@ class Decided:
     `seen` how many others there were; `wrong` how many of those the declared type does not fit.
     `places` is how many digits stand behind the point at most, of decimals; `repeated` tells that
     most cells have one of a few values, `full` that all rows were counted and none has NULL. All
-    texts but those at the places `strange` spell a value of the kind `almost`.
+    texts but those at the places `strange` spell a value of the kind `almost`. Where they are
+    `grouped` each may be a fraction, or a thousand and more.
     """
 
     column: ColumnSchema
@@ -83,6 +85,7 @@ class Decided:
     full: bool = False
     strange: tuple[int, ...] = ()
     almost: Kind | None = None
+    grouped: bool = False
 
 
 def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decided:
@@ -121,6 +124,7 @@ def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decid
         repeated=len({*values}) * _FEW <= len(values),
         strange=strange,
         almost=almost,
+        grouped=not typed and is_grouped([str(one) for one in values]),
     )
 
 

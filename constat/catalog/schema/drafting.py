@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.catalog.file_tables import GUESSED
 from constat.catalog.schema.checking import Decided, row_keys
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
@@ -102,6 +103,8 @@ RESERVED_SQL: Final = frozenset(
 
 MOST_COLUMNS: Final = 40
 _LONGEST_COMMENT: Final = 160
+_LONGEST_REMARK: Final = 500
+NO_REMARKS: Final[Mapping[str, Sequence[str]]] = MappingProxyType({})
 _NAMING: Final = ("id", "ids", "key", "no", "nr", "number", "code", "zip")
 _HISSING: Final = ("s", "x", "ch", "sh")
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
@@ -159,13 +162,17 @@ class DraftedColumn:
 
 @frozen
 class DraftedPredicate:
-    """A predicate for a table. `left_out` are columns that it lacks, with the reason."""
+    """A predicate for a table. `left_out` are columns that it lacks, with the reason.
+
+    `remarks` are what nothing decides about how its file is written.
+    """
 
     name: str
     checked: Checked
     columns: tuple[DraftedColumn, ...]
     key: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def table(self) -> TableSchema:
@@ -178,19 +185,21 @@ def drafted(
     taken: Collection[str],
     wanted: Mapping[str, Sequence[str]],
     files: Mapping[str, TableFiles],
+    remarks: Mapping[str, Sequence[str]] = NO_REMARKS,
 ) -> tuple[DraftedPredicate, ...]:
     """Choose names, columns and kinds.
 
     `taken` are names of predicates that exist; `wanted` gives the columns of a table by its path,
-    where somebody has chosen them; `files` says by table how files are written.
+    where somebody has chosen them; `files` says by table how files are written, and `remarks` what
+    nothing decides about that.
     """
     names = set(taken)
     found = []
     for checked in tables:
-        units = files[checked.table.name].unit if checked.table.name in files else {}
-        predicate = _predicate(checked, names, wanted.get(checked.table.path, ()), units)
+        setting = files.get(checked.table.name)
+        predicate = _predicate(checked, names, wanted.get(checked.table.path, ()), setting)
         names.add(predicate.name)
-        found.append(predicate)
+        found.append(replace(predicate, remarks=tuple(remarks.get(checked.table.name, ()))))
     return _alike(found)
 
 
@@ -251,7 +260,7 @@ def _may_be_missing(one: DraftedPredicate, names: Collection[str]) -> bool:
 
 
 def _predicate(
-    checked: Checked, taken: Collection[str], wanted: Sequence[str], units: Mapping[str, str]
+    checked: Checked, taken: Collection[str], wanted: Sequence[str], setting: TableFiles | None
 ) -> DraftedPredicate:
     table = checked.table
     left_out: list[tuple[str, str]] = []
@@ -273,13 +282,22 @@ def _predicate(
         )
     for one in chosen:
         name = identifier(one.column.name, columns, "c")
-        unit = units.get(one.column.name.lower(), "")
-        columns[name] = DraftedColumn(name, one, one.kind or Kind.SYMBOL, one.cast, unit)
+        label = one.column.name.lower()
+        unit = setting.unit.get(label, "") if setting is not None else ""
+        kind = Kind.SYMBOL if _is_open(one, setting) else one.kind or Kind.SYMBOL
+        columns[name] = DraftedColumn(name, one, kind, one.cast, unit)
     name = identifier(table.name, (), "t")
     if name in taken:
         name = identifier(f"{table.database} {table.schema} {table.name}", taken, "t")
     key = _key(checked, tuple(columns.values()))
     return DraftedPredicate(name, checked, tuple(columns.values()), key, tuple(left_out))
+
+
+def _is_open(one: Decided, setting: TableFiles | None) -> bool:
+    """Whether nothing says if a point stands between thousands or before a fraction."""
+    if setting is None or setting.ending not in GUESSED:
+        return False
+    return one.grouped and one.column.name.lower() not in setting.locale
 
 
 def _in_order(checked: Checked) -> Iterator[Decided]:
@@ -352,6 +370,8 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
         yield f"// Left out: {_comment(name)} ({reason})."
     if len(one.left_out) > MOST_COLUMNS:
         yield f"// Left out: {len(one.left_out) - MOST_COLUMNS:,} further columns."
+    for remark in one.remarks:
+        yield f"// CHECK: {_comment(remark, _LONGEST_REMARK)}."
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
     if any(column.decided.column is _LINE for column in one.columns):
@@ -581,9 +601,7 @@ def _is_plain(name: str) -> bool:
     return _PLAIN.match(name) is not None and name not in RESERVED_SQL
 
 
-def _comment(text: str) -> str:
+def _comment(text: str, most: int = _LONGEST_COMMENT) -> str:
     """Give a text of a source for one line of a comment."""
-    shown = "".join(
-        letter if letter.isprintable() else " " for letter in text[: _LONGEST_COMMENT + 1]
-    )
-    return shown if len(shown) <= _LONGEST_COMMENT else shown[:_LONGEST_COMMENT] + "…"
+    shown = "".join(letter if letter.isprintable() else " " for letter in text[: most + 1])
+    return shown if len(shown) <= most else shown[:most] + "…"
