@@ -724,7 +724,7 @@ def test_nothing_is_doubted_that_is_said() -> None:
     said = TableFiles(
         "t.csv",
         null={"c": ("-",)},
-        locale={one: find_locale("en_US") for one in "abe"},
+        locale={one: one_of for one in "abe" if (one_of := find_locale("en_US"))},
         unit={"d": "$"},
     )
     assert len(guess_cells(TableFiles("t.csv"), columns)[1]) == 5
