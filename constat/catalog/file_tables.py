@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
@@ -168,6 +169,7 @@ _SEPARATORS: Final = (",", ";", "\t", "|")
 GUESSED_ENCODINGS: Final = ("windows-1252", "cp850")
 """The second one has a letter for each byte."""
 _MOST_LINES: Final = 0.6
+_MOST_TITLES: Final = 20
 _LEAST_SUMMED: Final = 2
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+\Z", re.ASCII)
 GUESSED: Final = frozenset({*SEPARATED, WORKBOOK})
@@ -235,10 +237,7 @@ def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
         return plain, ()
     encoding = _encoding_of(file)
     with file.open(encoding="utf-8-sig" if encoding == UTF_8 else encoding, newline="") as opened:
-        lines = list(islice(iter(opened.read(_BEGINNING).splitlines(keepends=True)), _LINES))
-    if len(lines) > 1 and not lines[-1].endswith(("\r", "\n")):
-        lines.pop()
-    separator, skip = _layout_of(lines, plain.delimiter)
+        separator, skip = layout_of(opened.read(_BEGINNING), plain.delimiter)
     separator = "" if separator == plain.delimiter else separator
     found = TableFiles(pattern, separator, encoding, skip=skip)
     return with_footer(found, LastLines(file, found))
@@ -273,20 +272,54 @@ def _is_in(file: Path, encoding: str) -> bool:
     return True
 
 
-def _layout_of(lines: Sequence[str], usual: str) -> tuple[str, int]:
-    """Give what makes the same number of fields of most lines, and how many lines stand above."""
+def layout_of(text: str, usual: str, others: Sequence[str] = _SEPARATORS) -> tuple[str, int]:
+    """Give what makes the same number of fields of most lines, and how many lines stand above.
+
+    It goes by the first lines of a file.
+    """
+    lines = list(islice(iter(text.splitlines(keepends=True)), _LINES))
+    if len(lines) > 1 and not lines[-1].endswith(("\r", "\n")):
+        lines.pop()
     best, most, skip = usual, 1, 0
-    for letter in (usual, *_SEPARATORS):
+    for letter in (usual, *others):
         # A field may hold several lines, and a damaged line is no reason to mistake all others.
         reader = csv.reader(lines, delimiter=letter)
-        rows = [(0, 0)]
-        rows += [(reader.line_num, len(row)) for row in reader]
-        widths = Counter(width for _, width in rows if width)
-        ((width, times),) = widths.most_common(1) or [(1, 0)]
-        if times >= _MOST_LINES * widths.total() and width > most:
-            first = next(place for place, (_, one) in enumerate(rows) if one == width)
+        rows: list[tuple[int, list[str]]] = [(0, [])]
+        rows += [(reader.line_num, row) for row in reader]
+        widths = Counter(len(row) for _, row in rows if row)
+        several = {one: times for one, times in widths.items() if one > 1} or widths
+        width, times = max(several.items(), key=itemgetter(1), default=(1, 0))
+        # Titles above the table are no reason to mistake it.
+        places = [place for place, (_, cells) in enumerate(rows) if len(cells) == width]
+        first = places[0] if places else 0
+        below = sum(bool(cells) for _, cells in rows[first:])
+        if times >= _MOST_LINES * below and width > most:
+            first += header_place([cells for _, cells in rows[first:]])
             best, most, skip = letter, width, rows[first - 1][0]
     return best, skip
+
+
+def titles_above(text: str, delimiter: str) -> int:
+    """Count the lines above the one that seems to name the columns."""
+    return layout_of(text, delimiter, ())[1]
+
+
+def header_place(rows: Sequence[Cells]) -> int:
+    """Give the place of the first line that may name the columns of those below it.
+
+    Lines of titles stand above it: they fill no more than half as many columns. It is the first
+    line where none fits.
+    """
+    filled = [_columns(cells) for cells in rows]
+    for place, (cells, columns) in enumerate(zip(rows, filled, strict=True)):
+        width = max(map(len, filled[place:]))
+        names = [cell.strip().casefold() for cell in cells if cell and cell.strip()]
+        apart = len({*names}) == len(names) and not all(map(_is_plain, names))
+        if names and len(names) == width == max(columns) - min(columns) + 1 and apart:
+            return place
+        if len(names) * 2 > width or place == _MOST_TITLES:
+            break
+    return 0
 
 
 def guess_cells(
@@ -353,9 +386,10 @@ def _doubts(setting: TableFiles, name: str, cells: _Cells, spelled: Locale | Non
                 f" `CAST(strptime({name}, '%d.%m.%y') AS DATE)`"
             )
     if label not in setting.unit and (units := cells.mixed_units()):
+        listed = " and ".join(f"in {one}" if one else "without a unit" for one in units)
         yield (
-            f"column {name} holds numbers {' and '.join(units)}: it stays a text; give the unit a"
-            f" column of its own, or take the rows with one of them, `unit: {{{name}: EUR}}`"
+            f"column {name} holds numbers {listed}: it stays a text; give the unit a column of its"
+            f" own, or take the rows with one of them alone, `unit: {{{name}: {max(units)}}}`"
         )
     if cells.words and not (cells.plain or spelled) and not {label, EVERY} & setting.null.keys():
         yield (
@@ -413,7 +447,7 @@ class _Cells:
         ways = (PLAIN, *_KNOWN)
         if not any(all(map(way.read_number, plain)) for way in ways):
             return ()
-        return tuple(f"in {one}" if one else "without a unit" for one in units)
+        return tuple(units)
 
 
 def is_grouped(texts: Sequence[str]) -> bool:
@@ -436,7 +470,7 @@ def _reads(text: str, kind: Kind) -> bool:
 # ------------------------------------------------------------------- lines below the rows
 
 _TAIL: Final = 1 << 20
-_MOST_BELOW: Final = 50
+MOST_BELOW: Final = 50
 """How many lines below the rows are looked for, where nothing says how many there are."""
 _MOST_SUMMED: Final = 1_000_000
 _LINE_ENDS: Final = re.compile(rb"\r\n|\n|\r")
@@ -532,7 +566,7 @@ def lines_below(ending: Ending, footer: Footer) -> int:
     are not so many lines, or where totals would be left among the rows.
     """
     cut = _cut_off(ending, footer)
-    if footer == 0 or not _may_have_totals(ending.last(cut + _MOST_BELOW), cut):
+    if footer == 0 or not _may_have_totals(ending.last(cut + MOST_BELOW), cut):
         return cut
     rows = ending.rows()
     left = rows[: len(rows) - cut]
@@ -554,14 +588,14 @@ def _has_parts(rows: Sequence[Cells]) -> bool:
     """Tell whether one of the last lines holds the sums of the lines since the total above it."""
     marks = [place for place, cells in enumerate(rows) if _says_total(cells)]
     return any(
-        place >= len(rows) - _MOST_BELOW and _sums(rows[before + 1 : place], rows[place])
+        place >= len(rows) - MOST_BELOW and _sums(rows[before + 1 : place], rows[place])
         for before, place in zip([-1, *marks], marks, strict=False)
     )
 
 
 def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[str, ...]]:
     """Add the lines below the rows, or doubts about them."""
-    last = ending.last(_MOST_BELOW)
+    last = ending.last(MOST_BELOW)
     if not _may_have_totals(last, 0):
         return setting, ()
     rows = ending.rows()
@@ -580,7 +614,7 @@ def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[
 def _cut_off(ending: Ending, footer: Footer) -> int:
     if isinstance(footer, tuple):
         found = 0
-        for number, cells in enumerate(reversed(ending.last(_MOST_BELOW)), 1):
+        for number, cells in enumerate(reversed(ending.last(MOST_BELOW)), 1):
             if _begins(cells, footer):
                 found = number
             elif not _is_note(cells):
@@ -616,14 +650,14 @@ def _may_have_totals(last: Sequence[Cells], cut: int) -> bool:
 
 def _totals(rows: Sequence[Cells]) -> int:
     """Count the last lines from the first on that holds totals of all rows above it."""
-    for place in range(max(0, len(rows) - _MOST_BELOW), len(rows)):
+    for place in range(max(0, len(rows) - MOST_BELOW), len(rows)):
         total = rows[place]
         if not _says_total(total) and not _lacks_name(total, rows[:place]):
             continue
         above = [cells for cells in rows[:place] if not _says_total(cells)]
         below = rows[place + 1 :]
         is_total = _is_alone(total) and _says_total(total) and bool(above)
-        used = set().union(*map(_columns, above[-_MOST_BELOW:]))
+        used = set().union(*map(_columns, above[-MOST_BELOW:]))
         # What is no row fills no column that the total leaves to the rows.
         free = _columns(total) if used - _columns(total) else set()
         if (is_total or _sums(above, total)) and all(

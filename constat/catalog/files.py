@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 import zipfile
+from collections import deque
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
@@ -28,17 +29,21 @@ from constat.catalog.connection import (
 from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import (
+    MOST_BELOW,
     FileTable,
     LastLines,
     damaged,
     find_table,
     find_tables,
+    header_place,
     lines_below,
     state_name,
+    titles_above,
+    with_footer,
 )
 from constat.catalog.guard import guard
 from constat.logic import PLAIN
-from constat.project.files import EVERY, SEPARATED, UTF_8, split_sheet
+from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -48,7 +53,6 @@ if TYPE_CHECKING:
     from constat.catalog.file_tables import Ending
     from constat.logic import Locale
     from constat.project import Database
-    from constat.project.files import TableFiles
 
 # A line that is damaged fails the whole table, by its number. Reference: RFC 4180, RFC 8259.
 
@@ -90,7 +94,7 @@ def load_csv(
         reading = f"read_csv({quoted(str(readable))}, delim = {delimiter}, {_OPTIONS}, "
         reading += f"skip = {setting.skip}, "
         statement = f"{opening} SELECT * FROM {reading}columns = {{{columns}}})"  # noqa: S608  quoted
-        session.rows(statement, seconds, _Explaining(file, len(header)))
+        session.rows(statement, seconds, _Explaining(file, setting, len(header)))
 
 
 def needs_copy(setting: TableFiles) -> bool:
@@ -214,8 +218,9 @@ def load_lines(session: DuckSession, table: str, files: Sequence[Path], seconds:
 class _Explaining:
     """Says what DuckDB's error about a file of values means, without the line that it quotes."""
 
-    def __init__(self, file: Path, width: int) -> None:
+    def __init__(self, file: Path, setting: TableFiles, width: int) -> None:
         self._file = file
+        self._setting = setting
         self._width = width
 
     def __call__(self, said: str) -> SourceFailureError | None:
@@ -226,7 +231,8 @@ class _Explaining:
         counts = _CSV_COUNTS.search(said)
         if counts is not None:
             fields = "1 field" if counts[2] == "1" else f"{counts[2]} fields"
-            return damaged(self._file, f"{where} has {fields}; {self._width} are named")
+            problem = damaged(self._file, f"{where} has {fields}; {self._width} are named")
+            return _below_titles(problem, self._file, self._setting)
         if "not utf-8" in said:
             return damaged(self._file, f"{where} is not UTF-8{_NAME_IT}")
         if "unterminated quote" in said:
@@ -249,11 +255,14 @@ def header_of(file: Path, setting: TableFiles) -> list[str]:
             raise damaged(file, f" is not {name}") from None
         except csv.Error:
             raise damaged(file, " has a first line that names no columns") from None
-    known: dict[str, str] = {}
-    for name in names:
-        add_name(file, name, known)
-    if not names:
-        raise damaged(file, " has no first line that names its columns")
+    try:
+        known: dict[str, str] = {}
+        for name in names:
+            add_name(file, name, known)
+        if not names:
+            raise damaged(file, " has no first line that names its columns")
+    except SourceFailureError as problem:
+        raise _below_titles(problem, file, setting) from None
     return names
 
 
@@ -460,18 +469,47 @@ _ROWS_AT_ONCE: Final = 2_000
 _DIGITS: Final = ".15g"
 _ERROR: Final = "e"
 _FORMULA: Final = "f"
+_FORMULA_TAG: Final = re.compile(rb"<(?:\w{1,20}:)?f[\s/>]|\st=[\"']e[\"']")
+_LONGEST_TAG: Final = 30
+_ROWS_LOOKED_AT: Final = 50
+_SEVERAL: Final = 2
 
 SheetRow = tuple[str | None, ...]
 
 
+class _Unread(str):
+    """The text of a formula whose value was never stored, or of an error: no value of a row."""
+
+    __slots__ = ()
+
+    @property
+    def reason(self) -> str:
+        """Say why it is none."""
+        if self.startswith("="):
+            return "holds a formula whose value was never stored; save it once in a spreadsheet"
+        return f'holds the error of a formula; `null: ["{self}"]` beside `file` makes it no value'
+
+
+class _SheetEnd:
+    """Implements `Ending` for a sheet: its last rows, and a way to read all of them."""
+
+    def __init__(self, held: Sequence[SheetRow], every: Callable[[], Sequence[SheetRow]]) -> None:
+        self._held = held
+        self.rows = every
+
+    def last(self, most: int) -> Sequence[SheetRow]:
+        """Give the cells of the last rows."""
+        return self._held[-most:] if most else ()
+
+
 def load_sheets(
-    session: DuckSession, table: str, files: Sequence[Path], sheet: str, seconds: float
+    session: DuckSession, table: str, files: Sequence[Path], setting: TableFiles, seconds: float
 ) -> None:
     """Load the sheet of each file, one after the other."""
     first: tuple[str, ...] = ()
     with session.bounded(seconds):
         for place, file in enumerate(files):
-            rows = sheet_rows(file, sheet)
+            rows = sheet_rows(file, setting)
             header = tuple(str(name) for name in next(rows))
             if not place:
                 first = header
@@ -484,28 +522,138 @@ def load_sheets(
                 session.check_time()
 
 
-def sheet_rows(file: Path, sheet: str) -> Generator[SheetRow]:
-    """Yield the names of the columns, then the rows as texts; empty rows are left out."""
+def sheet_rows(file: Path, setting: TableFiles) -> Generator[SheetRow]:
+    """Yield the names of the columns, then the rows as texts; empty rows are left out.
+
+    `skip` rows stand above the names, and `footer` says which below them are no rows.
+    """
+    most = setting.footer if isinstance(setting.footer, int) else 0
+    held: deque[_BodyRow] = deque()
     with ExitStack() as books, _understood(file):
-        values = _workbook(file, books, values=True)
-        formulas = _workbook(file, books, values=False)
-        name = _sheet_name(file, values, sheet)
-        header: tuple[str, ...] = ()
-        for number, (row, written) in enumerate(
-            zip(values[name].iter_rows(), formulas[name].iter_rows(), strict=True), 1
-        ):
-            cells = tuple(
-                _text(file, number, one, other) for one, other in zip(row, written, strict=True)
-            )
-            if not header:
-                header = _header(file, cells)
-                yield header
-            elif any(cells[len(header) :]):
-                raise damaged(file, f", row {number}, has more cells than there are names")
-            elif any(cell is not None for cell in cells):
-                yield (*cells[: len(header)], *[None] * (len(header) - len(cells)))
-        if not header:
-            raise damaged(file, " has no first row that names its columns")
+        body = _body(file, setting, books)
+        header = next(body)[1]
+        yield header
+        for row in body:
+            held.append(row)
+            if len(held) > most + 2 * MOST_BELOW:
+                yield _row(file, setting, header, held.popleft())
+        end = _SheetEnd([cells for _, cells, _ in held], lambda: _every_row(file, setting))
+        below = _below(file, end, setting)
+        for row in list(held)[: len(held) - below]:
+            yield _row(file, setting, header, row)
+
+
+def guess_sheets(
+    file: Path, pattern: str
+) -> tuple[dict[str, tuple[TableFiles, tuple[str, ...]]], tuple[str, ...]]:
+    """Find the sheets that are tables: rows with names of columns above them.
+
+    Gives how each is read, with doubts, by its title, or by an empty one where it is the only
+    one, and the titles of the others. Raises `SourceFailureError` and `OSError`.
+    """
+    found: dict[str, tuple[TableFiles, tuple[str, ...]]] = {}
+    with ExitStack() as books, _understood(file):
+        sheets = _sheets(file, books)
+        tables = {}
+        for title in sheets:
+            beginning = list(islice(_cells(sheets[title]), _ROWS_LOOKED_AT))
+            rows = [cells for cells in beginning if any(cells)]
+            wide = max((sum(map(bool, cells)) for cells in rows), default=0)
+            if len(rows) > 1 and (wide > 1 or len(sheets) == 1):
+                tables[title] = header_place(beginning)
+        alone = len(tables) < _SEVERAL and [*tables][:1] == [*sheets][:1]
+        for title, skip in tables.items():
+            setting = TableFiles(pattern if alone else f"{pattern}#{title}", skip=skip)
+            try:
+                every = _every_row(file, setting)
+                end = _SheetEnd(every, partial(tuple, every))
+                found["" if alone else title] = with_footer(setting, end)
+            except SourceFailureError:
+                # Who reads it is told why it cannot be read.
+                found["" if alone else title] = setting, ()
+    return found, tuple(title for title in sheets if title not in tables)
+
+
+_BodyRow = tuple[int, SheetRow, bool]
+"""The number of a row, its cells from the first name on, and whether one stands left of that."""
+
+
+def _every_row(file: Path, setting: TableFiles) -> Sequence[SheetRow]:
+    with ExitStack() as books:
+        return [cells for _, cells, _ in islice(_body(file, setting, books), 1, None)]
+
+
+def _chosen(file: Path, setting: TableFiles, books: ExitStack) -> Iterator[SheetRow]:
+    """Yield the rows of the sheet that the setting names, as texts."""
+    _, title = split_sheet(setting.pattern)
+    sheets = _sheets(file, books)
+    if not sheets or (title and title not in sheets):
+        raise damaged(file, " has no sheet of that name")
+    yield from _cells(sheets[title or next(iter(sheets))])
+
+
+def _body(file: Path, setting: TableFiles, books: ExitStack) -> Iterator[_BodyRow]:
+    """Yield the names of the columns, then each row below them that holds something."""
+    rows = islice(enumerate(_chosen(file, setting, books), 1), setting.skip, None)
+    number, names = next(rows, (0, ()))
+    if not number:
+        raise damaged(file, " has no first row that names its columns")
+    left = next((place for place, cell in enumerate(names) if cell), 0)
+    try:
+        header = _header(file, names[left:])
+    except SourceFailureError as problem:
+        raise _below_titles(problem, file, setting) from None
+    yield number, header, False
+    for number, cells in rows:
+        if any(cells[:left]):
+            yield number, cells, True
+        elif any(cells):
+            yield number, cells[left:], False
+
+
+def _row(file: Path, setting: TableFiles, header: Sequence[str | None], row: _BodyRow) -> SheetRow:
+    """Give a row as wide as the header; an error may be one of the texts for no value."""
+    number, cells, astray = row
+    if astray:
+        raise damaged(file, f", row {number}, has a cell left of the names")
+    if any(cells[len(header) :]):
+        problem = damaged(file, f", row {number}, has more cells than there are names")
+        raise _below_titles(problem, file, setting)
+    for name, cell in zip(header, cells, strict=False):
+        if isinstance(cell, _Unread):
+            texts = {*setting.null.get(EVERY, ()), *setting.null.get(str(name).lower(), ())}
+            if cell not in texts:
+                raise damaged(file, f", row {number}, {cell.reason}")
+    return (*cells[: len(header)], *[None] * (len(header) - len(cells)))
+
+
+def _below_titles(
+    problem: SourceFailureError, file: Path, setting: TableFiles
+) -> SourceFailureError:
+    """Add the edit where the names of columns seem to stand further down."""
+    if setting.ending == WORKBOOK:
+        with ExitStack() as books:
+            first = list(islice(_chosen(file, setting, books), _ROWS_LOOKED_AT))
+        place = header_place(first)
+    else:
+        encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
+        with file.open(encoding=encoding, errors="replace", newline="") as opened:
+            place = titles_above(opened.read(_LONGEST_HEADER), setting.delimiter)
+    if place <= setting.skip:
+        return problem
+    hint = f"; where the names of the columns stand in line {place + 1}, write `skip: {place}`"
+    return SourceFailureError(f"{problem.reason}{hint} beside `file`", problem.code)
+
+
+def _cells(sheet: tuple[Any, Any]) -> Iterator[SheetRow]:
+    """Yield the rows of a sheet as texts; `None` where a cell is empty."""
+    values, formulas = sheet
+    if formulas is None:
+        for row in values.iter_rows(values_only=True):
+            yield tuple(None if value is None else spelled(value) for value in row)
+        return
+    for row, written in zip(values.iter_rows(), formulas.iter_rows(), strict=True):
+        yield tuple(_text(one, other) for one, other in zip(row, written, strict=True))
 
 
 @contextmanager
@@ -528,6 +676,34 @@ def _understood(file: Path) -> Iterator[None]:
         raise damaged(file, f" is no workbook, or a damaged one ({kind})") from None
 
 
+def _sheets(file: Path, books: ExitStack) -> dict[str, tuple[Any, Any]]:
+    """Give each sheet as it shows values, and as it holds formulas where there are any."""
+    values = _workbook(file, books, values=True)
+    formulas = _workbook(file, books, values=False) if _has_formulas(file) else None
+    return {
+        one.title: (one, None if formulas is None else formulas[one.title])
+        for one in values.worksheets
+    }
+
+
+def _has_formulas(file: Path) -> bool:
+    """Tell whether a sheet may hold a formula or an error: the same rows are then read twice."""
+    with zipfile.ZipFile(file) as archive:
+        return any(
+            _holds_formula(archive, one) for one in archive.namelist() if one.endswith(".xml")
+        )
+
+
+def _holds_formula(archive: zipfile.ZipFile, name: str) -> bool:
+    with archive.open(name) as part:
+        before = b""
+        while content := part.read(_BYTES_AT_ONCE):
+            if _FORMULA_TAG.search(before + content):
+                return True
+            before = content[-_LONGEST_TAG:]
+    return False
+
+
 def _workbook(file: Path, books: ExitStack, *, values: bool) -> Any:  # noqa: ANN401  openpyxl has no types
     """Open a workbook until `books` is left; openpyxl itself leaves open what it cannot read."""
     try:
@@ -544,13 +720,6 @@ def _workbook(file: Path, books: ExitStack, *, values: bool) -> Any:  # noqa: AN
     return books.enter_context(closing(book))
 
 
-def _sheet_name(file: Path, book: Any, wanted: str) -> str:  # noqa: ANN401  as above
-    names: list[str] = [one.title for one in book.worksheets]
-    if not names or (wanted and wanted not in names):
-        raise damaged(file, " has no sheet of that name")
-    return wanted or names[0]
-
-
 def _header(file: Path, cells: Sequence[str | None]) -> tuple[str, ...]:
     """Take the names up to the first empty cell."""
     known: dict[str, str] = {}
@@ -563,12 +732,12 @@ def _header(file: Path, cells: Sequence[str | None]) -> tuple[str, ...]:
     return tuple(known.values())
 
 
-def _text(file: Path, number: int, cell: Any, written: Any) -> str | None:  # noqa: ANN401  cells of openpyxl
+def _text(cell: Any, written: Any) -> str | None:  # noqa: ANN401  cells of openpyxl
     value = cell.value
     if cell.data_type == _ERROR:
-        raise damaged(file, f", row {number}, holds the error of a formula")
+        return _Unread(value)
     if value is None and written.data_type == _FORMULA:
-        raise damaged(file, f", row {number}, holds a formula whose value was never stored")
+        return _Unread(written.value if isinstance(written.value, str) else "=")
     return None if value is None else spelled(value)
 
 
@@ -706,8 +875,7 @@ class FilesConnection(DuckReading):
             case ending if ending in SEPARATED:
                 load_csv(session, name, table, self._seconds, self._copy)
             case ".xlsx":
-                _, sheet = split_sheet(table.setting.pattern)
-                load_sheets(session, name, table.files, sheet, self._seconds)
+                load_sheets(session, name, table.files, table.setting, self._seconds)
             case ".arrow" | ".arrows" | ".feather":
                 load_arrow(session, name, table.files, self._seconds)
             case _:

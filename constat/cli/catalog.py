@@ -12,7 +12,15 @@ import click
 from constat.cli.files import write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import bold, note, write, write_diagnostics, write_json, write_pieces
+from constat.cli.output import (
+    bold,
+    note,
+    show_error,
+    write,
+    write_diagnostics,
+    write_json,
+    write_pieces,
+)
 from constat.cli.tables import Table
 from constat.diagnostics import ConstatError, Diagnostic, counted, to_json
 from constat.session import Session
@@ -398,7 +406,7 @@ def draft_command(
     output: str | None,
     form: str,
     project: str | None,
-) -> None:
+) -> int:
     """Draft a rule file with a .decl and an .input for each TABLE, all of one database or API.
 
     Rows are looked at: kinds are those of the stored values, a key is named where it is one,
@@ -413,7 +421,8 @@ def draft_command(
       constat catalog draft sales.orders --columns id,amount --output orders.dl
       constat catalog draft accounts --format json
 
-    Exit codes: 0 drafted, 2 bad usage or configuration, or the source does not answer.
+    Exit codes: 0 drafted, 1 drafted but for tables that cannot be read, 2 bad usage or
+    configuration, or nothing can be read.
     """
     chosen = [part.strip() for part in (columns or "").split(",") if part.strip()]
     with Session(project) as session, asked(session):
@@ -422,7 +431,7 @@ def draft_command(
             _write_new(output, found.text)
     if form == "json":
         write_json(_draft_json(found, output))
-        return
+        return int(bool(found.problems))
     for one in found.hints:
         note(one)
     if output is None:
@@ -431,6 +440,9 @@ def draft_command(
         for one in found.signatures:
             write(f"drafted: {one}")
         write(f"written to {output}; name it in `rules:` of constat.yaml")
+    if found.problems:
+        show_error(ConstatError(found.problems))
+    return int(bool(found.problems))
 
 
 def _draft_json(found: DraftedTables, output: str | None) -> dict[str, object]:
@@ -443,6 +455,7 @@ def _draft_json(found: DraftedTables, output: str | None) -> dict[str, object]:
         "text": found.text,
         "output": output,
         "hints": list(found.hints),
+        "problems": to_json(found.problems),
     }
 
 

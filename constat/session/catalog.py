@@ -23,6 +23,7 @@ from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.described import OPERATION
 from constat.catalog.schema.drafting import draft_text, drafted, near_key_of
 from constat.catalog.schema.introspection import reading
+from constat.catalog.schema.samples import unanswered
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.authoring.discovery import FactAccess
     from constat.catalog import Connection
+    from constat.catalog.schema.checking import Checked
     from constat.catalog.schema.drafting import DraftedPredicate
     from constat.catalog.schema.search import Naming
     from constat.documents import Documents
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from constat.session.stated import StatedFacts
 
 FILE: Final = "catalog.sqlite"
+UNREAD: Final = "C0844"
+FILE_TABLE: Final = "file"
 _LONGEST_ABOUT: Final = 200
 _LONGEST_QUERY: Final = 5_000
 
@@ -211,6 +215,8 @@ class DraftedTables:
     """Those drafted for operations of an API, with their columns."""
     hints: tuple[str, ...] = ()
     """What a person may want to say or mend: how files are written, what is nearly a key."""
+    problems: tuple[Diagnostic, ...] = ()
+    """Why tables that were asked for are not drafted: they cannot be read."""
 
     @property
     def signatures(self) -> tuple[str, ...]:
@@ -237,7 +243,7 @@ def draft_tables(
         if len({one.database for one in tables}) > 1 or columns:
             raise _refused("operations are drafted for one API at a time", "name those of one API")
         return _drafted_operations(catalog, program, asked.pop(), [one.name for one in tables])
-    checked = [catalog.check(name, columns) for name in dict.fromkeys(names)]
+    checked, problems = _checked(catalog, names, columns)
     databases = {one.table.database for one in checked}
     if len(databases) != 1:
         raise _refused("the tables are of several databases", "draft a file for each database")
@@ -252,7 +258,30 @@ def draft_tables(
     predicates = drafted(usable, _taken(program), chosen, source.files, remarks)
     text = draft_text(predicates, database, dialect_of(catalog.project, database))
     hints = tuple(_draft_hints(remarks, predicates, of_files=bool(source.files)))
-    return DraftedTables(database, text, predicates, hints=hints)
+    return DraftedTables(database, text, predicates, hints=hints, problems=problems)
+
+
+def _checked(
+    catalog: SchemaManager, names: Sequence[str], columns: Sequence[str]
+) -> tuple[list[Checked], tuple[Diagnostic, ...]]:
+    """Look at tables; what cannot be read is told, and is an error where nothing else can be."""
+    checked: list[Checked] = []
+    problems: list[Diagnostic] = []
+    for name in dict.fromkeys(names):
+        table = catalog.table(name)
+        if table.kind == FILE_TABLE and not table.columns:
+            problems.append(unanswered(table, "; ".join(table.problems)))
+            continue
+        try:
+            checked.append(catalog.check(name, columns))
+        except ConstatError as problem:
+            # Of a source that does not answer no other table will be read.
+            if table.kind != FILE_TABLE or any(one.code != UNREAD for one in problem.diagnostics):
+                raise
+            problems += problem.diagnostics
+    if not checked:
+        raise ConstatError(problems)
+    return checked, tuple(problems)
 
 
 def _drafted_operations(

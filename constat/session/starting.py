@@ -26,6 +26,7 @@ from constat.catalog import (
 from constat.catalog.drivers import open_connection, sql_of
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files, has_fields
+from constat.catalog.files import guess_sheets
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
@@ -36,11 +37,11 @@ from constat.catalog.schema.drafting import (
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
 from constat.catalog.schema.words import identifier, words_of
-from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
-from constat.project.files import ENDINGS, TYPED, UTF_8, TableFiles
+from constat.project.files import ENDINGS, TYPED, UTF_8, WORKBOOK, TableFiles
 from constat.project.reading import Expanded, expand
 from constat.session.catalog import (
     dialect_of,
@@ -188,12 +189,33 @@ def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
             hint = "copy the file, or its folder, into the project's folder and name it there"
             raise _refused(message, hint)
         try:
-            table = _other(_name(path.stem), files)
-            files[table], found = guess_files(path, relative)
-            doubts += (f"{table}: {one}" for one in found)
+            for sheet, (setting, found) in _tables_in(path, relative, doubts).items():
+                table = _other(_name(f"{path.stem} {sheet}"), files)
+                files[table] = setting
+                doubts += (f"{table}: {one}" for one in found)
         except OSError as problem:
             raise _refused(f"`{path.name}` cannot be read ({type(problem).__name__})") from None
     return Beginning(_name(name), files=files, doubts=tuple(doubts))
+
+
+def _tables_in(
+    path: Path, relative: str, doubts: list[str]
+) -> Mapping[str, tuple[TableFiles, tuple[str, ...]]]:
+    """Find the tables of a file by the sheets that hold them; tell which sheets hold none."""
+    if path.suffix.lower() != WORKBOOK:
+        return {"": guess_files(path, relative)}
+    try:
+        found, others = guess_sheets(path, relative)
+    except SourceFailureError:
+        # The catalog tells why it cannot be read.
+        return {"": (TableFiles(relative), ())}
+    named = ", ".join(others[:_MOST_NAMED])
+    if others:
+        doubts.append(
+            f"{path.name}: no table was seen in {counted(len(others), 'sheet')}, {named}; a sheet"
+            f" is read as `{path.name}#{others[0]}`"
+        )
+    return found or {"": (TableFiles(relative), ())}
 
 
 def _other(name: str, taken: Mapping[str, TableFiles]) -> str:

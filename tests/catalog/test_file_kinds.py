@@ -8,6 +8,7 @@ import io
 import random
 import re
 import zipfile
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,9 @@ from hypothesis import strategies as st
 
 from constat.catalog import SourceFailureError
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.files import load_arrow, sheet_rows, spelled
+from constat.catalog.files import guess_sheets, load_arrow, sheet_rows, spelled
 from constat.diagnostics import ConstatError
+from constat.project.files import TableFiles
 from tests.catalog.test_files import fails, settle, told
 from tests.tiers.building import configured, declare, reasons, rows
 
@@ -117,6 +119,87 @@ def test_a_sheet_that_cannot_be_read_is_a_failure_by_row(
     assert reason in str(fails_one)
 
 
+TITLED: list[list[object]] = [
+    ["Open disputes, legal"],
+    [],
+    [None, "case", "claimed", "seen"],
+    [None, "a", 1.5, "x"],
+    [None, "b", 2, None],
+    [None, None, None, None],
+]
+DISPUTES = "p(case: symbol, claimed: Decimal)"
+CASES = 'SELECT "case", claimed FROM t'
+
+
+def titled(folder: Path, below: list[list[object]], said: str) -> Setting:
+    workbook(folder / "b.xlsx", ("S", [*TITLED, *below]))
+    text = f"databases: {{sales: {{files: {{t: {{file: b.xlsx, {said}}}}}}}}}"
+    return configured(folder, text, declare(DISPUTES, CASES, parameters={"null": "none"}))
+
+
+@pytest.mark.parametrize(
+    ("below", "said"),
+    [
+        ([], "skip: 2"),
+        ([], "skip: 2, footer: [Total]"),
+        ([[None, "Total", "=SUM(C4:C5)"]], "skip: 2, footer: [Total]"),
+        ([[None, "Total", 3.5], [], ["* as of May"]], "skip: 2, footer: [Total]"),
+        ([[None, "Subtotal", 3.5], [None, "Total", "=C7"]], "skip: 2, footer: 2"),
+        ([[None, None, "=SUM(C4:C5)"]], "skip: 2, footer: 1"),
+    ],
+)
+def test_titles_and_totals_of_a_sheet_are_no_rows(
+    tmp_path: Path, below: list[list[object]], said: str
+) -> None:
+    found = titled(tmp_path, below, said).ask("p")
+    assert rows(found) == {("a", Decimal("1.5")), ("b", Decimal(2))}
+
+
+@pytest.mark.parametrize(
+    ("below", "said", "reason"),
+    [
+        ([], "footer: 0", "where the names of the columns stand in line 3, write `skip: 2`"),
+        ([], "skip: 2, footer: 1", "looks like a row"),
+        ([[None, "Total", 3.5]], "skip: 2", "write `footer: [Total]` beside `file`"),
+        ([[None, "Total", "=SUM(C4:C5)"]], "skip: 2", "write `footer: [Total]` beside `file`"),
+        ([[None, "c", "=C5"]], "skip: 2", "row 7, holds a formula whose value was never stored"),
+        ([["x", "c", 1]], "skip: 2", "row 7, has a cell left of the names"),
+        ([[None, "c", "#N/A"]], "skip: 2", 'row 7, holds the error of a formula; `null: ["#N/A"]`'),
+    ],
+)
+def test_what_is_no_row_of_a_sheet_is_never_taken_for_one(
+    tmp_path: Path, below: list[list[object]], said: str, reason: str
+) -> None:
+    fails(titled(tmp_path, below, said).ask("p"), reason, "C0543")
+
+
+def test_an_error_of_a_formula_may_be_no_value(tmp_path: Path) -> None:
+    found = titled(tmp_path, [[None, "c", "#N/A"]], 'skip: 2, null: {claimed: ["#N/A"]}')
+    assert {one[0] for one in rows(found.ask("p"))} == {"a", "b", "c"}
+    setting = TableFiles("b.xlsx", skip=2, null={"claimed": ("#N/A",)})
+    assert [one[0] for one in sheet_rows(tmp_path / "b.xlsx", setting)] == ["case", "a", "b", "c"]
+    other = replace(setting, null={"case": ("#N/A",)})
+    with pytest.raises(SourceFailureError, match="row 7, holds the error"):
+        list(sheet_rows(tmp_path / "b.xlsx", other))
+
+
+def test_each_sheet_that_is_a_table_is_found_as_it_is_written(tmp_path: Path) -> None:
+    total: list[list[object]] = [*TITLED, [None, "Total", "=SUM(C4:C5)"]]
+    plain: list[list[object]] = [["id", "n"], [1, 2]]
+    notes: list[list[object]] = [["Read me"], ["first"]]
+    path = workbook(tmp_path / "b.xlsx", ("A b", total), ("Notes", notes), ("C", plain))
+    found, others = guess_sheets(path, "b.xlsx")
+    assert {title: one for title, (one, _) in found.items()} == {
+        "A b": TableFiles("b.xlsx#A b", skip=2, footer=("Total",)),
+        "C": TableFiles("b.xlsx#C"),
+    }
+    assert others == ("Notes",)
+    workbook(path, ("Only", plain), ("Notes", notes))
+    assert [*guess_sheets(path, "b.xlsx")[0].values()] == [(TableFiles("b.xlsx"), ())]
+    workbook(path, ("Notes", notes), ("Only", plain))
+    assert [*guess_sheets(path, "b.xlsx")[0]] == ["Only"]
+
+
 def test_a_workbook_that_is_damaged_or_unpacks_to_too_much(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +243,7 @@ def test_a_package_that_is_missing_is_named(
     with monkeypatch.context() as patch:
         patch.setattr(importlib, "import_module", gone)
         with pytest.raises(SourceFailureError, match=r"constat\[xlsx\]"):
-            next(sheet_rows(tmp_path / "b.xlsx", ""))
+            next(sheet_rows(tmp_path / "b.xlsx", TableFiles("b.xlsx")))
         with pytest.raises(SourceFailureError, match=r"constat\[arrow\]"):
             load_arrow(session, "t", [tmp_path / "a.arrow"], 5)
     session.close()
@@ -247,7 +330,7 @@ def test_whatever_is_wrong_in_a_workbook_is_told_and_none_is_swallowed(tmp_path:
     book.save(tmp_path / "whole.xlsx")
     with zipfile.ZipFile(tmp_path / "whole.xlsx") as archive:
         parts = {one: archive.read(one) for one in archive.namelist()}
-    whole = list(sheet_rows(tmp_path / "whole.xlsx", ""))
+    whole = list(sheet_rows(tmp_path / "whole.xlsx", TableFiles("whole.xlsx")))
     chosen = random.Random(1)
     kinds = set()
     words = re.compile(rb"[A-Za-z0-9.:/]+")
@@ -263,7 +346,7 @@ def test_whatever_is_wrong_in_a_workbook_is_told_and_none_is_swallowed(tmp_path:
             for part, kept in parts.items():
                 archive.writestr(part, content if part == name else kept)
         try:
-            rows = list(sheet_rows(path, ""))
+            rows = list(sheet_rows(path, TableFiles(path.name)))
         except SourceFailureError as problem:
             kinds.add(problem.reason.rpartition("(")[2])
         else:

@@ -646,6 +646,31 @@ def test_separator_and_encoding_are_guessed(
 
 
 @pytest.mark.parametrize(
+    ("above", "skip"),
+    [
+        ("Liste;;;\n", 1),
+        ("Liste;;;\nMandant;001;;\n\n", 3),
+        ("Liste;;;\nStand: 30.09.\n", 2),
+        ("Liste\n", 1),
+        ("", 0),
+        # No title fills most of the columns, and then nothing is known.
+        ("a;b;c;\n", 0),
+    ],
+)
+def test_titles_stand_above_the_names_with_separators_or_without(
+    tmp_path: Path, above: str, skip: int
+) -> None:
+    content = f"{above}no;name;amount;day\n1;x;2,5;1.1.2025\n2;;;\n3;z;1;\n"
+    (tmp_path / "t.csv").write_text(content)
+    assert guess_files(tmp_path / "t.csv", "t.csv")[0].skip == skip
+    setting = written_as(
+        tmp_path, "t.csv", content.encode(), 'separator: ";"', "p(no: number, name: symbol)"
+    )
+    if skip:
+        fails(setting.ask("p"), f"in line {skip + 1}, write `skip: {skip}` beside `file`", "C0543")
+
+
+@pytest.mark.parametrize(
     ("cells", "null", "locale", "doubtful"),
     [
         (["1", "NA", "2.5", None], ("NA",), "", ""),

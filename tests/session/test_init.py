@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import openpyxl
 import pytest
 
 from constat import Session
@@ -568,3 +570,57 @@ def test_what_may_be_thousands_is_a_text_until_somebody_says_it(tmp_path: Path) 
         assert said not in run("doctor", "--project", tmp_path).out
         again = run("catalog", "draft", "stock", "--project", tmp_path)
         assert ("menge: symbol" not in again.out, said in again.out + again.err) == (True, False)
+
+
+def test_one_table_that_cannot_be_read_keeps_no_other_from_being_drafted(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("id,name\n1,x\n2,y\n")
+    (tmp_path / "bad.csv").write_text("a,b,c\n1,2,3\n1,2\n4,5,6\n")
+    (tmp_path / "odd.csv").write_text("a,,c\n1,2,3\n")
+    files = "{good: good.csv, bad: bad.csv, odd: odd.csv, gone: gone.csv}"
+    (tmp_path / "constat.yaml").write_text(f"databases: {{d: {{files: {files}}}}}")
+    ran = run("catalog", "draft", "bad", "good", "odd", "gone", "--project", tmp_path)
+    assert (ran.code, ".decl good(" in ran.out) == (1, True)
+    for said in ("bad.csv, line 3, has 2 fields", "no usable name for its column 2", "gone.csv"):
+        assert said in ran.err
+    told = json.loads(
+        run("catalog", "draft", "bad", "good", "--project", tmp_path, "--format", "json").out
+    )
+    assert [one["code"] for one in told["problems"]] == ["C0844"]
+    assert run("catalog", "draft", "bad", "--project", tmp_path).code == 2
+    assert run("catalog", "draft", "good", "goood", "--project", tmp_path).code == 2
+
+
+def test_a_name_that_is_not_the_source_s_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "sum.csv").write_text("id,Land\n1,x\n2,y\n")
+    (tmp_path / "kinds.csv").write_text("id,n\n1,2\n")
+    (tmp_path / "constat.yaml").write_text(
+        "databases: {d: {files: {sum: sum.csv, kinds: kinds.csv}}}\nrules: [r.dl]"
+    )
+    (tmp_path / "r.dl").write_text(
+        '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n.decl kinds(id: number)\n'
+    )
+    text = run("catalog", "draft", "sum", "kinds", "--project", tmp_path).out
+    assert "// `sum_` is the table sum; `sum` is a word of the language." in text
+    assert "// `land_` is the column Land; `land` is a word of the language." in text
+    assert "// Named `d_kinds`, because there is a `kinds` already." in text
+
+
+def test_each_sheet_of_a_workbook_is_begun(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.title = "Offene Posten"
+    for row in (["Liste"], [], ["Nr", "Betrag"], [1, 2.5], [2, 3], ["Summe", "=SUM(B4:B5)"]):
+        book.active.append(row)
+    other = book.create_sheet("Kunden")
+    for row in (["Nr", "Name"], [1, "x"], [2, "y"]):
+        other.append(row)
+    book.create_sheet("Info").append(["Read me"])
+    book.save(tmp_path / "op.xlsx")
+    begun = run("init", tmp_path / "op.xlsx", "--directory", tmp_path)
+    assert begun.code == 0, begun.err
+    assert (
+        "op.xlsx: no table was seen in 1 sheet, Info; a sheet is read as `op.xlsx#Info`"
+        in begun.out
+    )
+    found = run("query", "?s = sum ?b : { op_offene_posten(_, ?b) }", "--project", tmp_path)
+    assert found.out.split()[1] == "5.5", found
+    assert "op_kunden" in run("catalog", "list", "--project", tmp_path).out

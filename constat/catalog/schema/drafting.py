@@ -17,6 +17,7 @@ from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy
 from constat.syntax.formatting import format_text
 from constat.syntax.printing import print_text
+from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -366,6 +367,7 @@ def _as_text(predicate: DraftedPredicate, column: str) -> DraftedPredicate:
 def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     """Write a predicate with what a reader has to know of its table."""
     yield f"/// {_about(one)}"
+    yield from _names(one)
     for name, reason in one.left_out[:MOST_COLUMNS]:
         yield f"// Left out: {_comment(name)} ({reason})."
     if len(one.left_out) > MOST_COLUMNS:
@@ -395,6 +397,20 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     )
     yield f".decl {one.name}({', '.join(columns)})"
     yield _input(one, dialect)
+
+
+def _names(one: DraftedPredicate) -> Iterator[str]:
+    """Say why a name is not the one of the source."""
+    plain = identifier(one.table.name, (), "t")
+    if one.name not in {plain, one.table.name.lower()} and plain != one.name.rstrip("_"):
+        yield f"// Named `{one.name}`, because there is a `{plain}` already."
+    for name, source in (
+        (one.name, f"table {_comment(one.table.name)}"),
+        *((each.name, f"column {_comment(each.decided.column.name)}") for each in one.columns),
+    ):
+        if name.endswith("_") and name.rstrip("_") in RESERVED | BASE_TYPES | DIRECTIVES:
+            word = name.rstrip("_")
+            yield f"// `{name}` is the {source}; `{word}` is a word of the language."
 
 
 def _almost(column: DraftedColumn) -> str:

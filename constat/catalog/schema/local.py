@@ -13,7 +13,7 @@ from constat.catalog.file_tables import find_tables, state_name
 from constat.catalog.files import header_of, load_arrow, rows_of, sheet_rows
 from constat.catalog.schema.assembling import Assembly
 from constat.catalog.schema.described import ColumnSchema, SourceSchema, column_of
-from constat.project.files import SEPARATED, split_sheet
+from constat.project.files import SEPARATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -254,8 +254,7 @@ def _describe(found: Assembly, name: str, table: FileTable, seconds: float) -> N
         case ".arrow" | ".arrows" | ".feather":
             _describe_arrow(found, name, table.files[0], seconds)
         case ".xlsx":
-            _, sheet = split_sheet(table.setting.pattern)
-            with closing(sheet_rows(table.files[0], sheet)) as rows:
+            with closing(sheet_rows(table.files[0], table.setting)) as rows:
                 for title in next(rows):
                     found.column(name, column_of(title, _TEXT, nullable=True))
         case _:
