@@ -608,10 +608,12 @@ def test_a_name_that_is_not_the_source_s_is_explained(tmp_path: Path) -> None:
 def test_each_sheet_of_a_workbook_is_begun(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.title = "Offene Posten"
-    for row in (["Liste"], [], ["Nr", "Betrag"], [1, 2.5], [2, 3], ["Summe", "=SUM(B4:B5)"]):
+    content: list[list[object]] = [["Liste"], [], ["Nr", "Betrag"], [1, 2.5], [2, 3]]
+    for row in (*content, ["Summe", "=SUM(B4:B5)"]):
         book.active.append(row)
     other = book.create_sheet("Kunden")
-    for row in (["Nr", "Name"], [1, "x"], [2, "y"]):
+    customers: list[list[object]] = [["Nr", "Name"], [1, "x"], [2, "y"]]
+    for row in customers:
         other.append(row)
     book.create_sheet("Info").append(["Read me"])
     book.save(tmp_path / "op.xlsx")
