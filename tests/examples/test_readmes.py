@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.servers.leasing import ServedDatabase
 
 EXAMPLES = ROOT / "examples"
-WITH_A_SERVER = {"claims"}
+WITH_A_SERVER = {"claims", "clients"}
 SHOWN = sorted(
     page.parent.name
     for page in EXAMPLES.glob("*/README.md")
