@@ -11,14 +11,35 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
+
+
+class Late:
+    """A large library that is loaded by the first test that asks for something of it.
+
+    Each worker collects all tests; what only some of them need would cost every one of them.
+    """
+
+    def __init__(self, name: str, *, extra: str = "") -> None:
+        self._name = name
+        if extra and find_spec(name.partition(".")[0]) is None:
+            pytest.skip(f"the extra `{extra}` is not installed", allow_module_level=True)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  whatever the library has
+        # pytest asks each name of a module for what tests and fixtures have.
+        if name.startswith(("_", "pytest")):
+            raise AttributeError(name)
+        return getattr(import_module(self._name), name)
+
 
 CORE: Final = "core"
 EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(

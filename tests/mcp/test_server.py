@@ -21,12 +21,13 @@ from constat import Session
 from constat.service import Refused, Service
 from constat.service.access import new_token
 from constat.service.service import References
+from tests.extras import Late
 from tests.servers.keeper import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+mcp = Late("mcp", extra="mcp")
 
 TOOLS = {
     *("prove", "ask", "query", "why_not", "what_if", "missing", "verify", "read_on"),

@@ -8,11 +8,7 @@ import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import anthropic
-import openai
 import pytest
-from anthropic import beta_tool
-from openai.types.responses import ResponseFunctionToolCall
 
 from constat.memory import (
     AsyncMemory,
@@ -26,6 +22,7 @@ from constat.memory import (
 )
 from constat.memory.messages import Role
 from constat.memory.quotations import MARKER
+from tests.extras import Late
 from tests.loopback.server import ModelServer, Written
 from tests.memory.rounds import session, user
 
@@ -35,6 +32,7 @@ if TYPE_CHECKING:
 
     from tests.loopback.server import Asked
 
+anthropic, openai = Late("anthropic"), Late("openai")
 WISH = "Refund what was paid for O-7. Never refund more than was paid."
 NOTE = "The customer has waited for three weeks and is not pleased about it. " * 12
 
@@ -71,7 +69,7 @@ def responses_round(number: int) -> list[Any]:
     content = json.dumps({"order": f"O-{number}", "paid": 100 + number, "note": NOTE})
     return [
         {"type": "reasoning", "id": f"r{number}", "summary": [], "encrypted_content": "xyz"},
-        ResponseFunctionToolCall(
+        openai.types.responses.ResponseFunctionToolCall(
             type="function_call", call_id=f"t{number}", name="get", arguments=arguments
         ),
         {"type": "function_call_output", "call_id": f"t{number}", "output": content},
@@ -203,7 +201,6 @@ def test_objects_of_the_sdks_are_read_as_they_come(tmp_path: Path) -> None:
             assert one.history.messages[1].text == "Looking."
 
 
-@beta_tool
 def look(id: str) -> str:  # noqa: A002  as the model calls it
     """Look an order up."""
     return json.dumps({"order": id, "paid": 120, "note": NOTE})
@@ -221,7 +218,12 @@ def clerk(asked: Asked) -> Written:
 
 def test_a_tool_runner_is_kept_short(tmp_path: Path) -> None:
     asked: Any = [{"role": "user", "content": WISH}]
-    options: Any = {"model": "m", "max_tokens": 99, "system": "Be exact.", "tools": [look]}
+    options: Any = {
+        "model": "m",
+        "max_tokens": 99,
+        "system": "Be exact.",
+        "tools": [anthropic.beta_tool(look)],
+    }
     with (
         ModelServer(clerk) as server,
         Memory(tmp_path, "s") as memory,
@@ -271,7 +273,7 @@ def test_an_asynchronous_one_too(tmp_path: Path) -> None:
 
     async def look_(id: str) -> str:  # noqa: A002  as the model calls it
         """Look an order up."""
-        return json.dumps({"order": id, "paid": 120, "note": NOTE})
+        return look(id)
 
     tool = anthropic.beta_async_tool(look_, name="look")
     memory = Memory(tmp_path, "s")

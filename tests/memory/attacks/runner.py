@@ -43,6 +43,7 @@ PEOPLE: Final = frozenset({Author.HUMAN, Author.SYSTEM})
 WAYS: Final = ("alone", "changed", "joined", "session", "returned")
 """The ways that lose nothing of what people said; `every_way` has more."""
 ROUNDS: Final = 3
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BUDGETS: Final = (300, 450, 700, 1_000, 1_500, 2_500, 5_000, 20_000)
 _BLANKS: Final = re.compile(r"\s+")
 
@@ -82,7 +83,7 @@ def attacks(folder: Path) -> list[Attack]:
     return [
         _attack(given)
         for path in sorted(folder.glob("*.yaml"))
-        for given in yaml.safe_load(path.read_text(encoding="utf-8"))
+        for given in yaml.load(path.read_text(encoding="utf-8"), _LOADER)  # noqa: S506  one of two safe ones
     ]
 
 
