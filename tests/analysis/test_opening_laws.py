@@ -270,6 +270,7 @@ def test_an_opened_rule_derives_what_the_rule_as_written_does(rule: str) -> None
 # ---------------------------------------------------------------------------------- what it is
 
 
+@pytest.mark.laws
 @given(RULES)
 @settings(max_examples=150, deadline=None)
 def test_opening_a_rule_again_changes_nothing(rule: str) -> None:
@@ -279,6 +280,7 @@ def test_opening_a_rule_again_changes_nothing(rule: str) -> None:
     assert again.variable_kinds == once.variable_kinds
 
 
+@pytest.mark.laws
 @given(RULES)
 @settings(max_examples=150, deadline=None)
 def test_an_opened_rule_is_printed_as_text_that_opens_alike(rule: str) -> None:

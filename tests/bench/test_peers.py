@@ -73,6 +73,7 @@ def test_the_table_says_what_did_not_end() -> None:
     ]
 
 
+@pytest.mark.laws
 def test_the_plot_is_drawn_where_it_can_be(tmp_path: Path) -> None:
     ended = Run("", 1.5, 2.0, 100.0, {"path": 1})
     one = Result("a", "w1", "", (ended, replace(ended, clock=2.5)))

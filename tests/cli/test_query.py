@@ -34,6 +34,7 @@ def query(project: Path, *arguments: str | Path) -> Ran:
     return run("query", *arguments, "--project", project)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("goal", "code", "words"),
     [

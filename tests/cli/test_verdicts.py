@@ -34,6 +34,7 @@ GOALS = (
 )
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(("goal", "code", "verdict"), GOALS)
 def test_a_goal_ends_with_the_code_of_its_verdict(
     still_shop: Path, tmp_path: Path, goal: str, code: int, verdict: str

@@ -58,6 +58,7 @@ def graphs(values: st.SearchStrategy[int]) -> st.SearchStrategy[dict[str, Rows]]
     return st.fixed_dictionaries(dict.fromkeys(INPUTS, table))
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(

@@ -108,6 +108,7 @@ def agree(text: str, inputs: dict[str, Rows], tuning: Tuning, strategy: Strategy
     assert report.rounds <= rounds
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["default", "tiny", "small"])
 @pytest.mark.parametrize("strategy", [Strategy.RUNS, Strategy.BITMAP])
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))

@@ -52,6 +52,7 @@ def test_there_are_forty_questions_and_five_at_least_of_each_database() -> None:
     assert all(len(questions(world)) >= 5 for world in DAYS)
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("world", "asked"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_every_row_has_the_strength_that_the_reference_engine_gives_it(
     check_against_reference(case, manner, strategy, magic=magic)
 
 
+@pytest.mark.laws
 @given(SHAPES.flatmap(doubtful_cases), MANNERS, STRATEGIES, MAGIC)
 def test_what_is_loose_decides_no_more_than_the_reference_engine(
     case: Case,

@@ -38,11 +38,13 @@ def check(case: LanguageCase, strategy: Strategy | None, *, magic: bool | None) 
             assert told.rows[least] == rows, one.goal
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("case", RUN[::3], ids=lambda case: case.name)
 def test_the_goals_of_a_case_have_their_verdicts_and_rows(case: LanguageCase) -> None:
     check(case, None, magic=None)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("case", "strategy", "magic"),
     list(zip(RUN[1::3], cycle(STRATEGIES), cycle((True, False)), strict=False)),

@@ -89,10 +89,6 @@ def answer(folder: Path, query: str) -> tuple[Settled, list[tuple[object, ...]],
 
 @pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("key", [False, True])
-@pytest.mark.sampled(3, "laws")
-@pytest.mark.sampled(3, "laws")
-@pytest.mark.sampled(3, "laws")
-@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("null", ["none", "maybe", "unknown"])
 def test_what_reads_no_null_column_is_settled(
     tmp_path: Path, kind: str, null: str, *, key: bool
@@ -104,6 +100,7 @@ def test_what_reads_no_null_column_is_settled(
     assert answer(folder, "highest(?o)") == (sure, [(5,)], 0, True)
 
 
+@pytest.mark.sampled(3, "laws")
 def test_what_reads_one_is_decided_under_none(tmp_path: Path, kind: str) -> None:
     folder = project(tmp_path, kind, "none")
     sure = Settled.FOR_CERTAIN
@@ -113,6 +110,7 @@ def test_what_reads_one_is_decided_under_none(tmp_path: Path, kind: str) -> None
     assert answer(folder, "total(?s)") == (sure, [(70,)], 0, True)
 
 
+@pytest.mark.sampled(3, "laws")
 def test_what_reads_one_is_open_under_maybe(tmp_path: Path, kind: str) -> None:
     folder = project(tmp_path, kind, "maybe")
     assert answer(folder, "in_north(?o)") == (Settled.OPEN, [(1,), (5,)], 2, True)
@@ -121,6 +119,7 @@ def test_what_reads_one_is_open_under_maybe(tmp_path: Path, kind: str) -> None:
     assert answer(folder, "total(?s)") == (Settled.OPEN, [], 1, True)
 
 
+@pytest.mark.sampled(3, "laws")
 def test_rows_that_may_be_one_are_not_counted(tmp_path: Path, kind: str) -> None:
     apart = ((1, "north", 10), (1, "south", 10), (1, None, 20))
     alike = ((1, "north", 10), (1, None, 10))
@@ -133,6 +132,7 @@ def test_rows_that_may_be_one_are_not_counted(tmp_path: Path, kind: str) -> None
     assert answer(project(none, kind, "none", alike), "many(?n)")[1:] == ([(2,)], 0, True)
 
 
+@pytest.mark.sampled(3, "laws")
 def test_what_is_open_names_the_rows_with_a_null(tmp_path: Path, kind: str) -> None:
     with Session(project(tmp_path, kind, "maybe")) as session:
         found = session.query("total(?s)", engine="forward").reasons

@@ -108,7 +108,7 @@ def truths(found: Found, goal: Atom) -> tuple[Truth, Truth]:
     return truth(CERTAIN, CONCEIVABLE), truth(ACCEPTED, POSSIBLE)
 
 
-@pytest.mark.sampled(4, "laws")
+@pytest.mark.sampled(12, "laws")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_bulk_says_what_the_definition_says_or_leaves_it_open(name: str) -> None:
     with one_database():

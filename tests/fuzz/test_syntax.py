@@ -42,6 +42,7 @@ def test_any_goal_is_read_or_explained(text: str) -> None:
     goals().check(f"holds(nil, $Named({text}, a)")
 
 
+@pytest.mark.sampled(6, "laws")
 @pytest.mark.parametrize(
     "piece",
     [

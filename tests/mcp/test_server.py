@@ -272,6 +272,7 @@ def test_who_goes_away_ends_the_work(tmp_path: Path) -> None:
     assert time.monotonic() - before < 50
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
 def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path, host: str) -> None:
     port = str(free_port())

@@ -48,6 +48,7 @@ def test_a_safe_cut_parts_nothing_and_any_other_does(log: list[dict[str, Any]]) 
         assert parts_nothing(messages, place) == (place in cuts)
 
 
+@pytest.mark.laws
 @given(openai_logs(), st.randoms(use_true_random=False))
 def test_what_is_lost_already_is_not_lost_again(log: list[dict[str, Any]], rng: Any) -> None:  # noqa: ANN401
     messages = tuple(one for one in from_openai(log) if rng.random() < 0.8)

@@ -238,6 +238,7 @@ def test_an_answer_without_its_call_is_still_the_tools_word() -> None:
     assert (fact.author, fact.subject) == (Author.TOOL, "")
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     "piece",
     ["a/", "/a", "1,", "1-", "a1_", "never ", "a.b@", "May ", "- [ ] ", "Error ", '{"a":', "["],

@@ -322,6 +322,7 @@ def drift(count: int, schedule: int) -> str:
         return memory.view(4_000, "settle O-105").text
 
 
+@pytest.mark.laws
 def test_fifty_rounds_do_not_drift() -> None:
     assert drift(50, 25) == drift(50, 51)
 

@@ -104,6 +104,7 @@ def test_compacting_what_was_compacted_gives_the_same_facts(form: str, fresh: Ma
         assert set(facts(memory)) == set(first)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("seed", range(3))
 def test_new_turns_in_between_are_added_and_nothing_is_taken_away(seed: int, fresh: Maker) -> None:
     rng = random.Random(seed)

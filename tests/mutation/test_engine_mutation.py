@@ -43,6 +43,7 @@ def test_the_core_can_be_broken_in_every_module() -> None:
         assert next(mutants_of(folder_of(PACKAGE) / f"{module}.py"), None) is not None
 
 
+@pytest.mark.laws
 def test_a_break_is_noticed_in_a_child_and_leaves_no_trace() -> None:
     broken = mutant("relation", "dropped: sure.update(dict.fromkeys(new, stamp))")
     assert noticed(PACKAGE, None, proves, 20) is None

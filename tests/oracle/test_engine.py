@@ -30,6 +30,7 @@ DOMAIN: Final[Domain] = {"number": (0, 1, 2), "float": (0.0, 1.0)}
 """2 is in no database and no program, and yet goals ask for it."""
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_engine_decides_what_the_definition_decides(name: str) -> None:
     compare(name, sample(name))

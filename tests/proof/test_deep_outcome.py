@@ -106,6 +106,7 @@ def goal_of(program: AnalysedProgram) -> Atom:
     return check_goal(parse_goal(f"down({DEPTH})", program.program), program)
 
 
+@pytest.mark.laws
 def test_ten_thousand_steps_are_proved_written_checked_and_shown() -> None:
     program = analysed(RULES)
     limit = sys.getrecursionlimit()

@@ -259,6 +259,7 @@ def test_a_closure_that_was_accepted_is_an_assumption() -> None:
     assert found.changes[-1].after == "PROVED UNDER assumptions, confidence 1"
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("length", [1_100])
 def test_deep_proofs_are_compared_without_recursion(length: int) -> None:
     text = (

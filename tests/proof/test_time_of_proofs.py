@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pytest
+
 from constat.check import check_certificate
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
@@ -184,6 +186,7 @@ none() :- e(?a, ?b), ?a > ?b.
 """
 
 
+@pytest.mark.faults
 def test_the_clock_is_looked_at_while_literals_are_taken_one_by_one() -> None:
     # Whatever goes over the rows of a proof looks at the clock at least every few thousand of them.
     analysed, rows = program(TAKEN_ONE_BY_ONE), 30 * ROWS

@@ -12,6 +12,7 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,6 +191,7 @@ def _some(cells: list[tuple[Value | None, ...]]) -> list[tuple[Value | None, ...
     return [tuple(map(random.choice, cells)) for _ in range(FEW)]
 
 
+@pytest.mark.laws
 @MANY
 @given(null_cases(), st.booleans())
 def test_what_is_decided_is_so_however_null_cells_are_filled(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def test_sql_finds_exactly_the_model_or_says_that_it_cannot(case: Case, strategy
             assert found[name] == set(expected[name]), name
 
 
+@pytest.mark.laws
 def test_the_programs_take_structures_apart() -> None:
     opened: list[bool] = []
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,7 @@ def test_the_checker_accepts_the_certificate_of_every_decision(case: Case, manne
     assert (report.verdict, report.reason) == (decision.verdict.value, None), report.place
 
 
+@pytest.mark.laws
 @LAW
 @given(owner_cases(), MANNERS, st.sampled_from([ACCEPTED, CERTAIN]))
 def test_every_total_is_carried_by_older_rows(case: Case, manner: Manner, least: int) -> None:
@@ -110,6 +112,7 @@ def test_clingo_finds_the_same_model() -> None:
     assert min(told["true"], told["false"]) >= sum(told.values()) // 5, told
 
 
+@pytest.mark.laws
 def test_totals_are_reached_over_several_steps() -> None:
     told: Counter[str] = Counter()
 

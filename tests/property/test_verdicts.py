@@ -53,6 +53,7 @@ def test_what_only_supports_itself_is_disproved(asker: Asker, seed: int) -> None
     assert asker.counts["DISPROVED"] > before
 
 
+@pytest.mark.laws
 def test_a_seed_gives_the_same_project_each_time() -> None:
     first, again = Asker(most=1), Asker(most=1)
     assert [*first.differences(7)] == [*again.differences(7)]

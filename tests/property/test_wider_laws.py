@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,6 +100,7 @@ def _cases(draw: st.DrawFn) -> Case:
     return Case(program, world, Atom(name, tuple(terms)))
 
 
+@pytest.mark.laws
 @MANY
 @given(_cases())
 def test_no_goal_is_left_open_that_its_certificate_decides(case: Case) -> None:
@@ -110,6 +112,7 @@ def test_no_goal_is_left_open_that_its_certificate_decides(case: Case) -> None:
         assert not decision.limit
 
 
+@pytest.mark.laws
 @MANY
 @given(_cases())
 def test_whoever_evaluates_all_rows_decides_no_more(case: Case) -> None:

@@ -82,6 +82,7 @@ def test_random_programs_have_the_same_answers(engine: PyDatalogEngine) -> None:
     check_counts(compare_many(engine, SURE, QUICK))
 
 
+@pytest.mark.laws
 def test_random_programs_with_structures_have_the_same_answers(engine: PyDatalogEngine) -> None:
     check_counts(compare_many(engine, STRUCTURED, FEW))
 

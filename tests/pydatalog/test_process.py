@@ -120,6 +120,7 @@ def test_recursion_without_end_is_no_answer(engine: PyDatalogEngine) -> None:
     assert found.stopped.startswith("the time limit was reached")
 
 
+@pytest.mark.faults
 def test_a_run_that_takes_too_much_memory_is_no_answer() -> None:
     with PyDatalogEngine(memory=96 << 20) as small:
         found = ask(small, ENDLESS, "n(-1)", limits=Limits(seconds=600.0))

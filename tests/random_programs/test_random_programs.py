@@ -48,6 +48,7 @@ def test_a_thousand_random_programs_have_the_same_rows_in_every_way() -> None:
         assert told[f"by {strategy}"], strategy
 
 
+@pytest.mark.laws
 def test_nearly_every_program_is_accepted_and_each_construct_is_drawn() -> None:
     drawn = [draw(seed) for seed in range(120)]
     accepted = [one for one in drawn if read_program(one) is not None]

@@ -192,6 +192,7 @@ ERRING = (
 )
 
 
+@pytest.mark.sampled(5, "laws")
 @pytest.mark.parametrize("rules", ERRING)
 @pytest.mark.parametrize("rows", [[], [(0,)], [(1,)], [(0,), (1,)], [(10,)]])
 def test_where_an_instance_errs_nothing_is_accepted(rules: str, rows: list[Row]) -> None:

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.sampled(3)
 CASES = run_cases()
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_gives_what_its_case_says(case: RunCase, engine: str, tmp_path: Path) -> None:

@@ -178,6 +178,7 @@ def drawn_goal(draw: random.Random) -> str:
     return ", ".join(literals)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("policy", ["none", "maybe", "unknown"])
 def test_what_prove_writes_verify_source_accepts(tmp_path: Path, policy: str) -> None:
     verdicts = Counter[str]()

@@ -115,6 +115,7 @@ def listed(folder: Path, engine: str) -> Said:
     return {one: "PROVED" if word == "COMPUTED" else word for one, word in said.items()}
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("how", "kind"), [*product(CONTESTED, ["sqlite"]), ("the same row again", "csv")]
 )

@@ -118,7 +118,7 @@ def rows_of(answers: Answers) -> Counter[str]:
     return found
 
 
-@pytest.mark.sampled(5, "laws")
+@pytest.mark.sampled(10, "laws")
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(60))
 def test_goals_are_answered_as_the_rules_with_their_bodies_are(tmp_path: Path, seed: int) -> None:

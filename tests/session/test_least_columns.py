@@ -138,6 +138,7 @@ noted(?n) :- sales(?n), sale(id = 1, note = "a"), sale(id = 2, price = ?p), ?p >
 """
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("goal", "verdict"),
     [
@@ -276,6 +277,7 @@ def test_the_first_screen_says_what_decides_whose_rules_and_who_asked(folder: Pa
     )
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     "stated", [(), ('patient(P2, Bo, "078", 90)',), ("patient(P3, Al, x, 1)",)]
 )

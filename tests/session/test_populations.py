@@ -192,6 +192,7 @@ def altered(content: bytes, chance: random.Random) -> bytes:
     return bytes(found)
 
 
+@pytest.mark.sampled(7, "laws")
 @pytest.mark.parametrize("seed", range(60))
 def test_a_file_that_was_altered_anyhow_is_rejected(vips: Path, seed: int) -> None:
     chance = random.Random(seed)

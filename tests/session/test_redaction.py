@@ -150,6 +150,7 @@ SPELLED: Final = (
 )
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.filterwarnings("ignore:HarfBuzz-Subset:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

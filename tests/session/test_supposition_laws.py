@@ -209,7 +209,7 @@ def parts(add: tuple[str, ...], remove: tuple[str, ...]) -> list[tuple[list[str]
     ]
 
 
-@pytest.mark.sampled(4, "laws")
+@pytest.mark.sampled(12, "laws")
 @pytest.mark.parametrize("seed", FEW)
 def test_what_is_missing_does_it_and_none_is_none(seed: int) -> None:
     place = placed(seed)

@@ -77,6 +77,7 @@ def literate() -> Iterator[tuple[LanguageCase, Strategy]]:
                 yield case, Strategy.CTE
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     ("case", "strategy"), list(literate()), ids=lambda one: getattr(one, "name", "").lower()
 )

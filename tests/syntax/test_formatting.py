@@ -73,6 +73,7 @@ def test_the_layout_obeys_its_laws(program: Program, gaps: list[str]) -> None:
     assert written.endswith("\n")
 
 
+@pytest.mark.laws
 @given(programs())
 def test_a_printed_program_is_laid_out_without_changing_it(program: Program) -> None:
     written = laid_out(print_program(program))

@@ -227,6 +227,7 @@ ENDLESS += ["(1," * 40_000, "[|" * 40_000, ".type T = [" * 20_000, ".type T = A{
 ENDLESS += ["p([(1, 2)]).\n" * 5_000, "{" * 90_000, ".type T = " + "A{}|" * 20_000]
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("text", ENDLESS, ids=lambda text: text[:9])
 def test_a_hostile_text_is_read_in_bounded_time(text: str) -> None:
     assert read(text)[1]

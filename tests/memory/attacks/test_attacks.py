@@ -24,7 +24,7 @@ def _named(one: object) -> str:
 
 
 # Each is played in one way by default, and in all of them when slow.
-@pytest.mark.sampled(24, "laws")
+@pytest.mark.sampled(72, "laws")
 @pytest.mark.parametrize(
     ("attack", "way"),
     [

@@ -302,6 +302,7 @@ def test_days_that_a_model_names_are_read_and_its_names_are_not() -> None:
     assert pairs(found(passage, "entity_value")) == [("day", "tomorrow")]
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     "piece",
     [

@@ -55,6 +55,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("rules", PROGRAMS.values(), ids=list(PROGRAMS))
 @settings(max_examples=SOME)
 @given(edges=EDGES, others=EDGES, question=st.sampled_from(["p(1, ?b)", "p(?a, 2)", "p(1, 2)"]))

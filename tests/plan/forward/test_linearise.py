@@ -63,7 +63,7 @@ def test_any_other_recursion_is_kept(rules: str) -> None:
     assert plan.program == plan.original
 
 
-@pytest.mark.sampled(2, "laws")
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("rules", [*CLOSURES.values(), *KEPT.values()])
 @settings(max_examples=SOME)
 @given(edges=EDGES, others=EDGES)
