@@ -29,7 +29,7 @@ LAST = 14
 def graph_of(graph: GraphMemory, read: list[list[Any]]) -> Any:  # noqa: ANN401  the types of LangGraph
     """A clerk by rule: looks at one order after the other."""
 
-    class State(graphs.MessagesState):  # type: ignore[misc]
+    class State(graphs.MessagesState):  # type: ignore[misc, name-defined]
         """As the prebuilt agent has it: the hook fills the second list, the model reads it."""
 
         llm_input_messages: list[Any]
