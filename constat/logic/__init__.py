@@ -117,6 +117,7 @@ from constat.logic.values import (
     unread_columns,
     with_null_cells,
 )
+from constat.logic.vocabulary import SPOKEN, Spoken
 
 __all__ = [
     "AGGREGATES",
@@ -133,6 +134,7 @@ __all__ = [
     "RANGE",
     "RANGES",
     "RECORD",
+    "SPOKEN",
     "UNREAD_CELL",
     "Aggregate",
     "Apply",
@@ -162,6 +164,7 @@ __all__ = [
     "Signature",
     "Slot",
     "Source",
+    "Spoken",
     "Structures",
     "Term",
     "Threshold",

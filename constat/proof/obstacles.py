@@ -29,7 +29,14 @@ from constat.proof.instances import (
     is_hole,
     opened,
 )
-from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
+from constat.proof.sentences import (
+    Instance,
+    describe_fact,
+    describe_pattern,
+    fold_name,
+    refute_comparison,
+    show_value,
+)
 from constat.proof.written import original_literal, original_row, written_body
 from constat.syntax import print_literal, print_row, print_stated, print_term
 
@@ -358,11 +365,11 @@ class Describing:
             return self.below(found, code, code.threshold, binding)
         exact = self.walker.aggregates.exact(self.code, found.place, code, binding)
         if exact.value is None:
-            sentence = f"there is no {code.function} of no rows"
+            sentence = f"of no rows there is no {fold_name(code.function)}"
             return replace(found, actual="no rows", sentence=sentence)
         kind, wanted = self.code.kinds[code.result], binding[code.result]
         actual = _shown(exact.value, kind)
-        said = replace(found, actual=actual, sentence=f"the {code.function} is {actual}")
+        said = replace(found, actual=actual, sentence=f"the {fold_name(code.function)} is {actual}")
         if is_hole(wanted) or is_hole(exact.value):
             return said
         off = _distance("=", exact.value, wanted, kind)
@@ -380,6 +387,8 @@ class Describing:
             return found
         total, least = _shown(top.total, kind), _shown(bound, kind)
         wanted = "more than" if threshold.operator == ">" else "at least"
+        name = fold_name(code.function)
+        name = fold_name(code.function)
         off = _distance(threshold.operator, top.total, bound, kind)
         return replace(
             found,
@@ -388,7 +397,7 @@ class Describing:
             literal=print_literal(self.rule.body[threshold.place], self.predicates),
             actual=total,
             required=f"{threshold.operator} {least}",
-            sentence=f"the {code.function} is {total} at most, and {wanted} {least} is needed",
+            sentence=f"the {name} is {total} at most, and {wanted} {least} is needed",
             distance=off.text,
             gap=off.gap,
         )
@@ -407,7 +416,7 @@ class Describing:
         return replace(
             found,
             required=wanted,
-            sentence=f"there is no {wanted}",
+            sentence=describe_pattern(declared, shape, holds=False),
             actual=", ".join(print_row(declared, row) for row in near[:MOST_NEAR])
             + (f" and {len(near) - MOST_NEAR:,} more" if len(near) > MOST_NEAR else ""),
             atom=(atom.predicate, shape),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self, cast
 
@@ -14,6 +15,7 @@ from constat.logic import (
     FIELD_OF,
     LOCALES,
     OPEN,
+    SPOKEN,
     UNREAD_CELL,
     Aggregate,
     Apply,
@@ -27,21 +29,47 @@ from constat.logic import (
     NullPolicy,
     Open,
     Positive,
+    Spoken,
     Variable,
     display_value,
     find_locale,
     implementation,
     is_constructor,
+    is_wildcard,
     made_of,
     unread_variables,
 )
+from constat.logic.arithmetic import unwrapped
 from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from constat.logic import Atom, Column, Literal, Locale, OpenRow, Predicate, Rule, Slot, Term
+
+# What sentences are made of besides the words of the language, which `SPOKEN` has.
+_UNKNOWN: Final = Spoken("something unknown", "etwas Unbekanntes")
+_IS: Final = Spoken("{0} is {1}", "{0} ist {1}")
+_THE: Final = Spoken("the {0}", "{0}")
+_THE_ONE: Final = Spoken("the {0} {1}", "{0} {1}")
+_OF: Final = Spoken("{0} of {1}", "{0} von {1}")
+_HOLDS: Final = Spoken("{0} holds", "{0} gilt")
+_HOLDS_FOR: Final = Spoken("{0} holds for {1}", "{0} gilt für {1}")
+_NOT_SO: Final = Spoken("it is not so that {0}", "es trifft nicht zu, dass gilt: {0}")
+_NONE: Final = Spoken("there is no {0} for which {1}", "es gibt nichts als {0}, so dass gilt: {1}")
+_NOTHING_SAYS: Final = Spoken("nothing says that {0}", "nichts sagt, dass gilt: {0}")
+_NOT_KNOWN: Final = Spoken("it is not known whether {0}", "es ist nicht bekannt, ob gilt: {0}")
+_STATED: Final = Spoken("this is stated by the rules", "das steht so in den Regeln")
+_AND: Final = Spoken(" and ", " und ")
+_BESIDES: Final = Spoken(", and ", ", und ")
+_AT_LEAST: Final = Spoken("at least {0}", "mindestens {0}")
+_COMPARED: Final = Spoken("{0} is {1}, {2} {3}", "{0} ist {1}, {2} {3}")
+_WHICH_IS: Final = Spoken("{0} is {1}, which is {2} {3}", "{0} ist {1}, {2} {3}")
+_IS_SO: Final = Spoken("{0} is {1} {2}", "{0} ist {1} {2}")
+_THE_SAME: Final = Spoken("{0} is {1}, the same as the {2}", "{0} ist {1}, wie auch {2}")
+_FORM: Final = Spoken("{0}of the form {1}", "{0}von der Form {1}")
+_NOT: Final = Spoken("not ", "nicht ")
 
 # The process's own locale plays no part; without one numbers have commas between thousands and
 # days are as in ISO 8601.
@@ -76,6 +104,17 @@ class Measured(str):
         return found
 
 
+class Noun(str):
+    """What stands for a value that no rule instance gives: ``the application``."""
+
+    __slots__ = ()
+
+    @property
+    def bare(self) -> str:
+        """The noun without its article."""
+        return self.removeprefix("the ")
+
+
 def style_of(column: Column) -> Attributes:
     """Return what a column says of how its values are written."""
     if not column.attributes:
@@ -99,6 +138,12 @@ class Speech:
 
     locale: Locale | None = None
 
+    def said(self, spoken: Spoken, *parts: str) -> str:
+        """Say something in the language of the locale, in English where it is not spoken."""
+        german = self.locale is not None and self.locale.language == "de"
+        form = spoken.german if german else spoken.english
+        return form.format(*parts, all=_listed(parts, self)) if parts else form
+
     def template(self, attributes: Attributes, form: str) -> str | None:
         """Return a template: ``says``, ``says_not`` or ``says_unknown``, in the language if any."""
         if self.locale is not None:
@@ -114,7 +159,7 @@ class Speech:
         ``year`` say how it is written.
         """
         if isinstance(slot, Open):
-            return "something unknown"
+            return self.said(_UNKNOWN)
         shown = display_value(slot, kind)
         cell: object = slot
         if isinstance(cell, NullCell):
@@ -197,18 +242,106 @@ def show_value(slot: Slot, kind: Kind, name: str = "", speech: Speech = PLAIN) -
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Put values into a template; a placeholder nobody fills stays as it is."""
+    """Put values into a template; a placeholder nobody fills stays as it is.
 
-    def value(found: re.Match[str]) -> str:
-        name = found.group(1).removeprefix("?")
-        told = values.get(name, found.group(0))
-        if isinstance(told, Measured):
-            before, behind = template[: found.start()], template[found.end() :]
-            beside = before.endswith(told.unit) or behind.lstrip().startswith(told.unit)
-            return told.bare if beside else told
-        return told
+    A unit that stands beside is not said again, and the article before a value fits it.
+    """
+    parts: list[str] = []
+    end = 0
+    english = bool(_ENGLISH.search(template)) and not _GERMAN.search(template)
+    for found in _PLACEHOLDER.finditer(template):
+        before, behind = template[end : found.start()], template[found.end() :]
+        told = values.get(found.group(1).removeprefix("?"), found.group(0))
+        if isinstance(told, Noun):
+            before, told, behind = _fitted(told, before, behind)
+        elif isinstance(told, Measured) and _is_beside(told.unit, before, behind):
+            told = told.bare
+        article = _ARTICLE.search(before) if english else None
+        if article is not None and not told.startswith("{"):
+            first = article.group(1)[0]
+            before = f"{before[: article.start(1)]}{first}{article_of(told)[1:]} "
+        parts += [before, told]
+        end = len(template) - len(behind)
+    return "".join([*parts, template[end:]])
 
-    return _PLACEHOLDER.sub(value, template)
+
+_ARTICLE: Final = re.compile(r"(?<![^\W_])(an?|An?) $")
+# `an` is a preposition of German; only a sentence that is English has an article there.
+_ENGLISH: Final = re.compile(r"\b(?:is|are|the|of|has|have|had|be|by|with|for|may|must|not|as)\b")
+_GERMAN: Final = re.compile(r"\b(?:der|die|das|den|dem|und|von|ist|sind|nicht|für|mit|gilt)\b")
+_AS_YOU: Final = re.compile(r"(?:uni(?![nmd])|ubi|us[aeiu]|ut[eio]|eu|ur[aio]|one\b|once\b|u\b)")
+_SILENT: Final = re.compile(r"(?:hour|honest|honou?r|heir)")
+_AS_LETTERS: Final = re.compile(r"[A-Z](?![a-z])[A-Z0-9]*")
+_SAID_WITH_VOWEL: Final = frozenset("AEFHILMNORSX")
+
+
+def _fitted(noun: Noun, before: str, behind: str) -> tuple[str, str, str]:
+    """Fit a noun between two texts: neither it nor an article is said twice, nor a currency."""
+    before = _CURRENCY_BEFORE.sub("", before)
+    sign = _SIGN_BEHIND.match(behind)
+    behind = behind[sign.end() :] if sign else behind
+    last = noun.split()[-1]
+    said, next_word = _WORD_BEFORE.search(before), _WORD_BEHIND.match(behind)
+    if said and _is_same_unit(last, said.group(1)) and not before.rstrip().endswith(("(", ":")):
+        head, own = before[: said.start(1)], before[said.start(1) :].rstrip()
+        bare = noun.bare == last and not _DETERMINED.search(head) and own.islower()
+        # "Of application {application}" is of the application.
+        return f"{head}{'the ' if bare else ''}{own}", "", behind
+    if f" {before.casefold()}".endswith(f" {last.casefold()} of "):
+        return before[: -len(" of ")], "", behind
+    if next_word and _is_same_unit(last, next_word.group(1)):
+        behind = behind[next_word.end() :]
+    return before, noun.bare if _DETERMINED.search(before) else str(noun), behind
+
+
+_CURRENCY_BEFORE: Final = re.compile(r"[$€£¥]\Z")
+_SIGN_BEHIND: Final = re.compile(r"\s?[%€£$¥]")
+_DETERMINED: Final = re.compile(
+    r"(?<![^\W_])(?:an?|the|no|its|his|her|their|this|that|each|every|any) \Z", re.IGNORECASE
+)
+
+
+def article_of(word: str) -> str:
+    """Return the article that fits how a word or number begins when it is said."""
+    word = word.lstrip("$€£¥\"'(")
+    if word[:1].isdigit():
+        digits = re.split(r"[^0-9]", word.replace(",", ""), maxsplit=1)[0]
+        # "Eleven" and "eighteen", also before "thousand".
+        eleven = digits[:2] in {"11", "18"} and len(digits) % 3 == 2  # noqa: PLR2004
+        return "an" if word.startswith("8") or eleven else "a"
+    letters = _AS_LETTERS.match(word)
+    # What is short or has no vowel is spelled: an MRI, but a NATO.
+    if letters and (len(letters[0]) < 4 or not re.search("[AEIOU]", letters[0][1:])):  # noqa: PLR2004
+        return "an" if word[0] in _SAID_WITH_VOWEL else "a"
+    said = word.casefold()
+    vowel = said[:1] in {*"aeiou"} and not _AS_YOU.match(said)
+    return "an" if vowel or _SILENT.match(said) else "a"
+
+
+def _is_beside(unit: str, before: str, behind: str) -> bool:
+    """Tell whether the text around a value says its unit already."""
+    if not unit[-1:].isalpha():
+        return before.endswith(unit) or behind.lstrip().startswith(unit)
+    near = (_WORD_BEFORE.search(before), _WORD_BEHIND.match(behind))
+    return any(one is not None and _is_same_unit(unit, one.group(1)) for one in near)
+
+
+_WORD_BEFORE: Final = re.compile(r"([^\W\d_]+)[\s:(]*\Z")
+_WORD_BEHIND: Final = re.compile(r"\s*([^\W\d_]+)")
+
+
+def _is_same_unit(unit: str, word: str) -> bool:
+    """Tell whether a word is a unit, in the plural or not."""
+    return unit.casefold().removesuffix("s") == word.casefold().removesuffix("s")
+
+
+def _said_once(value: str, noun: str) -> str:
+    """Return a value without the unit that the noun before it says: ``points 57``."""
+    if isinstance(value, Measured) and any(
+        _is_same_unit(value.unit, word) for word in noun.partition(" of ")[0].split()
+    ):
+        return value.bare
+    return value
 
 
 def words(name: str) -> str:
@@ -265,36 +398,50 @@ def describe_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech 
     """Say a fact whose values are texts already, by column; columns may be left out."""
     template = speech.template(predicate.attributes, "says")
     if template:
-        return _said(template, predicate, shown)
+        return _said(template, predicate, shown, speech)
     place = value_column(predicate)
     valued = "" if place is None else predicate.columns[place].name
     names = [name for name in shown if name != valued]
     subject = words(predicate.name).removesuffix(" of")
     if valued in shown:
-        value = shown[valued]
-        keys = _listed([shown[name] for name in names])
-        return f"the {subject} of {keys} is {value}" if keys else f"the {subject} is {value}"
+        value = _said_once(shown[valued], subject)
+        keys = _listed([shown[name] for name in names], speech)
+        whole = speech.said(_OF, subject, keys) if keys else subject
+        return speech.said(_IS, speech.said(_THE, whole), value)
     if len(names) == 1:
-        return _unary(subject, shown[names[0]])
+        return _unary(subject, shown[names[0]], speech)
     if not names:
-        return f"{subject} holds"
-    return f"{subject} holds for {_listed([f'{words(name)} {shown[name]}' for name in names])}"
+        return speech.said(_HOLDS, subject)
+    told = [_column_said(words(name), shown[name]) for name in names]
+    return speech.said(_HOLDS_FOR, subject, _listed(told, speech))
+
+
+def _column_said(column: str, value: str) -> str:
+    """Say a column with its value; a noun that is the column's own says both."""
+    if isinstance(value, Noun) and value.bare == column:
+        return value
+    return f"{column} {_said_once(value, column)}"
 
 
 def deny_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
     """Say that a fact is absent: by ``@[says_not]``, else by the sentence of the fact."""
+    return deny_row(predicate, _shown(predicate, row, speech), speech)
+
+
+def deny_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech = PLAIN) -> str:
+    """Say that a fact is absent whose values are texts already, by column."""
     template = speech.template(predicate.attributes, "says_not")
     if template:
-        return _said(template, predicate, _shown(predicate, row, speech))
-    return f"it is not so that {describe_fact(predicate, row, speech)}"
+        return _said(template, predicate, shown, speech)
+    return speech.said(_NOT_SO, describe_row(predicate, shown, speech))
 
 
 def doubt_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
     """Say that a fact is not known: by ``@[says_unknown]``, else by the sentence of the fact."""
     template = speech.template(predicate.attributes, "says_unknown")
     if template:
-        return _said(template, predicate, _shown(predicate, row, speech))
-    return f"it is not known whether {describe_fact(predicate, row, speech)}"
+        return _said(template, predicate, _shown(predicate, row, speech), speech)
+    return speech.said(_NOT_KNOWN, describe_fact(predicate, row, speech))
 
 
 def _shown(predicate: Predicate, row: OpenRow, speech: Speech) -> dict[str, str]:
@@ -305,12 +452,35 @@ def _shown(predicate: Predicate, row: OpenRow, speech: Speech) -> dict[str, str]
     }
 
 
+def describe_pattern(
+    predicate: Predicate, row: OpenRow, *, holds: bool = True, speech: Speech = PLAIN
+) -> str:
+    """Say a row, or that there is none, whose open columns go by their names: ``the customer``."""
+    shown: dict[str, str] = {}
+    for column, slot in zip(predicate.columns, row, strict=True):
+        if isinstance(slot, Open):
+            shown[column.name] = Noun(speech.said(_THE, words(column.name)))
+        elif not is_left_out(slot):
+            style = style_of(column)
+            shown[column.name] = speech.value(slot, column.kind, column.name, style)
+    if holds:
+        return describe_row(predicate, shown, speech)
+    free = [
+        words(one.name) for one, slot in zip(predicate.columns, row, strict=True) if slot is OPEN
+    ]
+    if not free:
+        return deny_row(predicate, shown, speech)
+    # That a value is not some value says nothing: there is none at all.
+    said = describe_row(predicate, shown, speech)
+    return speech.said(_NOTHING_SAYS, said) if free[1:] else speech.said(_NONE, free[0], said)
+
+
 def is_left_out(cell: object) -> bool:
     """Tell whether nobody reads a cell: a sentence says nothing of it."""
     return isinstance(cell, NullCell) and cell.policy is NullPolicy.UNREAD
 
 
-def _said(template: str, predicate: Predicate, shown: Mapping[str, str]) -> str:
+def _said(template: str, predicate: Predicate, shown: Mapping[str, str], speech: Speech) -> str:
     """Put values into a template, without the parts of lists that are about what is left out."""
     left_out = {column.name for column in predicate.columns} - shown.keys()
     if left_out:
@@ -323,7 +493,7 @@ def _said(template: str, predicate: Predicate, shown: Mapping[str, str]) -> str:
             # A sentence with a hole says nothing: the values that are read are listed instead.
             told = predicate.attributes.items()
             plain = {name: one for name, one in told if not name.startswith("says")}
-            return describe_row(replace(predicate, attributes=plain), shown)
+            return describe_row(replace(predicate, attributes=plain), shown, speech)
     return fill(template, shown)
 
 
@@ -343,16 +513,16 @@ def _without(text: str, left_out: set[str], *, first: bool) -> str:
     return "".join(kept)
 
 
-def _unary(subject: str, value: str) -> str:
+def _unary(subject: str, value: str, speech: Speech) -> str:
     if subject.startswith("is "):
-        return f"{value} {subject}"
-    return f"{subject} holds for {value}"
+        return speech.said(_IS, value, subject.removeprefix("is "))
+    return speech.said(_HOLDS_FOR, subject, value)
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _listed(parts: Sequence[str], speech: Speech = PLAIN) -> str:
     if len(parts) < 2:  # noqa: PLR2004  two parts need a conjunction
         return "".join(parts)
-    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{', '.join(parts[:-1])}{speech.said(_AND)}{parts[-1]}"
 
 
 @frozen
@@ -418,15 +588,27 @@ class Instance:
             case Constant(value=value, kind=kind):
                 return self.speech.value(value, kind)
             case Apply(kind=Kind() as kind):
-                slot, formula = self.slot(term), print_term(self._filled(term))
+                slot, formula = self.slot(term), self.formula(term)
                 if slot is OPEN:
                     return formula
                 shown = self.speech.value(slot, kind)
-                # What makes a structure of values is spelled as the structure.
+                # What makes a structure of values is spelled as the structure, and what only takes
+                # a value as another type says nothing.
                 told = is_constructor(term.function) and display_value(slot, kind) == formula
-                return shown if told else f"{shown} ({formula})"
+                return shown if told or shown == formula else f"{shown} ({formula})"
             case _:
                 return print_term(term)
+
+    def formula(self, term: Term) -> str:
+        """Say how a value is calculated: ``1,700 times 0.35``."""
+        if not isinstance(term, Apply):
+            known = not isinstance(term, Variable) or term.name in self.values
+            known = known and self.slot(term) is not OPEN
+            return self.term(term) if known or not isinstance(term, Variable) else words(term.name)
+        spoken = spoken_of(term.function)
+        if spoken is None:
+            return print_term(self._filled(term))
+        return say_applied(spoken, term, self.formula, self.speech)
 
     def slot(self, term: Term) -> Slot:
         """Return the value of a term, ``OPEN`` where it has none or nobody knows it."""
@@ -442,7 +624,7 @@ class Instance:
 
     def _called(self, function: str, arguments: Sequence[Term], kind: Kind) -> Slot:
         slots = [self.slot(one) for one in arguments]
-        kinds = [self._kind(one) for one in arguments]
+        kinds = [self.kind_of(one) for one in arguments]
         given = tuple(one for one in kinds if one is not None)
         if OPEN in slots or len(given) < len(kinds):
             return OPEN
@@ -453,14 +635,15 @@ class Instance:
         except EvaluationError:
             return OPEN
 
-    def _kind(self, term: Term) -> Kind | None:
+    def kind_of(self, term: Term) -> Kind | None:
+        """Return the kind of a term, where it has one."""
         return self.kinds.get(term.name) if isinstance(term, Variable) else term.kind
 
     def _filled(self, term: Term) -> Term:
         """Return a term with values in the places of variables."""
         if isinstance(term, Apply):
             return replace(term, arguments=tuple(map(self._filled, term.arguments)))
-        slot, kind = self.slot(term), self._kind(term)
+        slot, kind = self.slot(term), self.kind_of(term)
         if isinstance(slot, Open | NullCell) or kind is None:
             return term
         return Constant(slot, kind)
@@ -470,7 +653,7 @@ class Instance:
         whole = self.slot(structure)
         arguments = list(pattern.arguments)
         for place, part in enumerate(arguments if isinstance(whole, str) else ()):
-            kind, slot = self._kind(part), self.slot(part)
+            kind, slot = self.kind_of(part), self.slot(part)
             if not isinstance(part, Variable) or kind is None or isinstance(slot, Open):
                 continue
             field_of = implementation(FIELD_OF, (Kind.STRUCTURE, Kind.NUMBER), kind)
@@ -493,18 +676,33 @@ class Instance:
         )
 
 
-_OPERATOR_WORDS: Final = (
-    (">", "more than"),
-    (">=", "at least"),
-    ("<", "less than"),
-    ("<=", "at most"),
-    ("=", "equal to"),
-    ("!=", "different from"),
-)
+_INFIX: Final = frozenset({"+", "-", "*", "/", "^"})
 
 
-_OPPOSITES: Final = MappingProxyType({">=": "less than", "<=": "more than"})
-"""What is said of a bound that is not kept: "not at least the least income" misleads."""
+def spoken_of(function: str) -> Spoken | None:
+    """Return how a function is said; of what makes or takes apart structures there is nothing."""
+    return SPOKEN.get(unwrapped(function)[0])
+
+
+def say_applied(spoken: Spoken, term: Apply, say: Callable[[Term], str], speech: Speech) -> str:
+    """Say a function of terms, with parentheses where it would be read in another way."""
+    parts = [
+        f"({said})" if isinstance(one, Apply) and _is_infix(one) and _is_infix(term) else said
+        for one in term.arguments
+        for said in [say(one)]
+    ]
+    return speech.said(spoken, *parts)
+
+
+def _is_infix(term: Apply) -> bool:
+    return unwrapped(term.function)[0] in _INFIX
+
+
+def relation(operator: str, kind: Kind | None, *, holds: bool = True) -> Spoken:
+    """Return how a comparison of two values is said, or that it does not hold."""
+    name = operator if holds else f"not {operator}"
+    days = SPOKEN.get(f"day {name}") if kind in {Kind.DATE, Kind.TIMESTAMP} else None
+    return days or SPOKEN[name]
 
 
 def explain(instance: Instance) -> str:
@@ -524,8 +722,8 @@ def explain(instance: Instance) -> str:
         for literal in body
         if not isinstance(literal, Comparison) and id(literal) not in compared
     ]
-    sentence = ", and ".join([*told, *parts])
-    return sentence or "this is stated by the rules"
+    sentence = instance.speech.said(_BESIDES).join([*told, *parts])
+    return sentence or instance.speech.said(_STATED)
 
 
 def _literal(instance: Instance, literal: Literal) -> str:
@@ -544,15 +742,31 @@ def _literal(instance: Instance, literal: Literal) -> str:
 
 def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
     """Say what an aggregate folds: ``the sum of amount over order_line is 150,000``."""
-    names = [
-        words(inner.atom.predicate) for inner in literal.body if not isinstance(inner, Comparison)
-    ]
-    over = _listed(list(dict.fromkeys(names))) or "nothing"
-    what = f"the {literal.function}"
-    if literal.target is not None:
-        what += f" of {words(print_term(literal.target).lstrip('?'))}"
-    least = "at least " if literal.recursive else ""
-    return f"{what} over {over} is {least}{instance.term(literal.result)}"
+    speech = instance.speech
+    over = _listed(list(dict.fromkeys(_folded(literal))), speech) or speech.said(_NOTHING)
+    what = speech.said(_fold_words(literal), _target(literal), over)
+    found = instance.term(literal.result)
+    return speech.said(_IS, what, speech.said(_AT_LEAST, found) if literal.recursive else found)
+
+
+_NOTHING: Final = Spoken("nothing", "nichts")
+
+
+def fold_name(function: str) -> str:
+    """Return what an aggregate gives, in one word: ``number`` for ``count``."""
+    return SPOKEN[f"{unwrapped(function)[0]} of"].english.split()[1]
+
+
+def _folded(literal: Aggregate) -> list[str]:
+    return [words(one.atom.predicate) for one in literal.body if not isinstance(one, Comparison)]
+
+
+def _fold_words(literal: Aggregate) -> Spoken:
+    return SPOKEN[f"{unwrapped(literal.function)[0]} of"]
+
+
+def _target(literal: Aggregate) -> str:
+    return "" if literal.target is None else words(print_term(literal.target).lstrip("?"))
 
 
 def _comparison(
@@ -560,20 +774,35 @@ def _comparison(
 ) -> str:
     if pattern_sides(literal) is not None:
         return _form(instance, literal, compared, holds=holds)
+    speech = instance.speech
     left, right = (_side(instance, side, compared) for side in (literal.left, literal.right))
-    shown = instance.term(literal.left)
+    shown = _said_once(instance.term(literal.left), left)
+    other = _said_once(instance.term(literal.right), right)
+    if holds and literal.operator == "=" and shown.partition(" (")[0] == other.partition(" (")[0]:
+        return _equal(speech, (left, shown), (right, other))
     if _is_lower_bound(instance, literal.left):
-        shown = f"at least {shown}"
-    subject = f"{left} is {shown}" if left else shown
-    other = instance.term(literal.right)
-    spoken = dict(_OPERATOR_WORDS).get(literal.operator)
-    target = f"the {right} {other}" if right else other
-    if spoken is None:
-        said = _text_comparison(subject, literal.operator, target, joined=bool(left))
-        return said if holds else f"it is not so that {said}"
-    opposite = "" if shown.startswith("at least ") else _OPPOSITES.get(literal.operator, "")
-    spoken = spoken if holds else opposite or f"not {spoken}"
-    return f"{subject}, {spoken} {target}" if left else f"{subject} is {spoken} {target}"
+        shown = speech.said(_AT_LEAST, shown)
+    spoken = speech.said(relation(literal.operator, instance.kind_of(literal.left), holds=holds))
+    if not holds and literal.operator in {">=", "<="} and _is_lower_bound(instance, literal.left):
+        # What is at least so much may be more: that it is less nobody has said.
+        spoken = f"{speech.said(_NOT)}{speech.said(SPOKEN[literal.operator])}"
+    target = speech.said(_THE_ONE, right, other) if right else other
+    if not left:
+        return speech.said(_IS_SO, shown, spoken, target)
+    of_texts = literal.operator.lstrip("!") in {"contains", "match"}
+    return speech.said(_WHICH_IS if of_texts else _COMPARED, left, shown, spoken, target)
+
+
+def _equal(speech: Speech, left: tuple[str, str], right: tuple[str, str]) -> str:
+    """Say that two sides are one value, which is told once."""
+    (name, shown), (other_name, other) = left, right
+    if name and other_name and name != other_name:
+        return speech.said(_THE_SAME, name, shown, other_name)
+    # How a value is calculated stands behind it.
+    told = max(shown, other, key=len)
+    if not name and not other_name:
+        return speech.said(_IS, shown, other)
+    return speech.said(_IS, name or other_name, told)
 
 
 def _form(instance: Instance, literal: Comparison, compared: set[int], *, holds: bool) -> str:
@@ -582,12 +811,14 @@ def _form(instance: Instance, literal: Comparison, compared: set[int], *, holds:
     if sides is None:
         raise TypeError(literal)
     structure, pattern = sides
+    speech = instance.speech
     form = print_term(pattern if holds else instance.wanted(structure, pattern))
-    shown, negated = instance.term(structure), "" if holds else "not "
+    of_form = speech.said(_FORM, "" if holds else speech.said(_NOT), form)
+    shown = instance.term(structure)
     subject = _side(instance, structure, compared) if _is_named(instance, structure) else ""
     if subject:
-        return f"{subject} is {shown}, {negated}of the form {form}"
-    return f"{shown} is {negated}of the form {form}"
+        return f"{speech.said(_IS, subject, shown)}, {of_form}"
+    return speech.said(_IS, shown, of_form)
 
 
 def _is_named(instance: Instance, term: Term) -> bool:
@@ -622,18 +853,20 @@ def demand_comparison(instance: Instance, literal: Comparison) -> str:
     if all(instance.slot(side) is not OPEN for side in sides):
         return ""
     left, right = (_demanded(instance, side) for side in sides)
-    spoken = dict(_OPERATOR_WORDS).get(literal.operator)
-    if spoken is None:
-        return _text_comparison(left, literal.operator, right, joined=False)
-    return f"{left} is {spoken} {right}"
+    speech = instance.speech
+    spoken = speech.said(relation(literal.operator, instance.kind_of(literal.left)))
+    return speech.said(_IS_SO, left, spoken, right)
 
 
 def _demanded(instance: Instance, side: Term) -> str:
-    if isinstance(side, Variable):
-        name = _side(instance, side, set())
-        known = instance.slot(side) is not OPEN
-        return f"the {name} {instance.term(side)}" if known else f"the {name}"
-    return instance.term(side)
+    if not isinstance(side, Variable):
+        return instance.term(side)
+    name = _side(instance, side, set())
+    known = instance.slot(side) is not OPEN
+    speech = instance.speech
+    if not known:
+        return speech.said(_THE, name)
+    return speech.said(_THE_ONE, name, _said_once(instance.term(side), name))
 
 
 def refute_comparison(instance: Instance, literal: Literal) -> str:
@@ -649,19 +882,6 @@ def refute_comparison(instance: Instance, literal: Literal) -> str:
     return _comparison(instance, literal, set(), holds=False)
 
 
-def _text_comparison(subject: str, operator: str, target: str, *, joined: bool) -> str:
-    link = ", which" if joined else ""
-    match operator:
-        case "contains":
-            return f"{subject}{link} is contained in {target}"
-        case "!contains":
-            return f"{subject}{link} is not contained in {target}"
-        case "match":
-            return f"{subject}{link} is a pattern that matches {target}"
-        case _:
-            return f"{subject}{link} is a pattern that does not match {target}"
-
-
 def _side(instance: Instance, side: Term, compared: set[int]) -> str:
     """Say where the value of a variable comes from: ``revenue of C001``; empty for constants."""
     if not isinstance(side, Variable):
@@ -675,17 +895,23 @@ def _side(instance: Instance, side: Term, compared: set[int]) -> str:
                     return found
             case Aggregate(result=result) if result.name == side.name:
                 compared.add(id(literal))
-                return _aggregate_name(literal)
+                return _aggregate_name(instance, literal)
             case _:
                 pass
     return words(side.name.strip("_"))
 
 
-def _aggregate_name(literal: Aggregate) -> str:
-    target = (
-        "" if literal.target is None else f" of {words(print_term(literal.target).lstrip('?'))}"
-    )
-    return f"{literal.function}{target}"
+def _aggregate_name(instance: Instance, literal: Aggregate) -> str:
+    """Name what an aggregate folds, without an article: ``sum of amount``."""
+    speech = instance.speech
+    over = _listed(list(dict.fromkeys(_folded(literal))), speech)
+    said = speech.said(_fold_words(literal), _target(literal), over)
+    said = said.partition(" ")[2] or said
+    # Of what is counted its rows are what names it.
+    ends = (f" over {over}", f" über {over}") if literal.target is not None else ()
+    for end in ends:
+        said = said.removesuffix(end)
+    return said
 
 
 def _naming(instance: Instance, atom: Atom, place: int) -> list[int]:
@@ -725,4 +951,191 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
         }
     ):
         subject = f"{words(predicate.columns[places[0]].name)} in {subject}"
-    return f"{subject.removesuffix(' of')} of {_listed(others)}" if others else subject
+    if not others:
+        return subject
+    named = _listed(others, instance.speech)
+    return instance.speech.said(_OF, subject.removesuffix(" of"), named)
+
+
+# A rule without values: what its words and conditions are about goes by the names of columns.
+
+_GENERIC: Final = frozenset({"id", "key", "no", "nr", "code", "name"})
+_TELLING: Final = 3
+"""A variable of so many letters is a word."""
+_COUNTED: Final = ("other ", "third ", "fourth ", "fifth ")
+
+
+@frozen
+class RuleWords:
+    """A rule in words: each variable goes by the column it stands in, ``the order's total``."""
+
+    rule: Rule
+    predicates: Mapping[str, Predicate]
+
+    nouns: Mapping[str, Noun]
+
+    @classmethod
+    def of(cls, rule: Rule, predicates: Mapping[str, Predicate]) -> Self:
+        """Name the variables of a rule: no two have the same noun."""
+        best: dict[str, tuple[int, str, str]] = {}
+        for rank, atom in _atoms_in(rule):
+            for place, term in enumerate(atom.terms):
+                if isinstance(term, Variable) and not is_wildcard(term):
+                    found = _column_noun(predicates[atom.predicate], place, rank)
+                    if term.name not in best or found[0] < best[term.name][0]:
+                        best[term.name] = found
+        nouns: dict[str, Noun] = {}
+        taken: set[str] = set()
+        for variable in _variables_in(rule):
+            own = words(variable.strip("_"))
+            _, noun, owned = best.get(variable, (0, own, own))
+            telling = len(own) >= _TELLING and own not in {"one", "other"}
+            ways = (noun, own if telling else noun, owned)
+            numbered = (
+                f"{prefix}{noun}" for prefix in chain(_COUNTED, map("{}th ".format, count(6)))
+            )
+            way = next(one for one in chain(ways, numbered) if one not in taken)
+            taken.add(way)
+            nouns[variable] = Noun(way if way == "today" else f"the {way}")
+        return cls(rule, predicates, nouns)
+
+    def says(self) -> str:
+        """Return the rule's own words, with columns for the places of values; empty for none."""
+        template = self.rule.attributes.get("says", "")
+        columns = self.predicates[self.rule.head.predicate].columns
+        head = zip(columns, self.rule.head.terms, strict=True)
+        # What has no value and no column goes by its own name.
+        every = _PLACEHOLDER.findall(template)
+        values: dict[str, str] = {name.lstrip("?"): Noun(f"the {words(name)}") for name in every}
+        return fill(
+            template, values | {one.name: self.term(t) for one, t in head} | dict(self.nouns)
+        )
+
+    def term(self, term: Term) -> str:
+        """Say a term: the column of a variable, a constant, how something is calculated."""
+        match term:
+            case Variable(name=name):
+                return self.nouns.get(name, "some value")
+            case Constant(value=value, kind=kind):
+                return PLAIN.value(value, kind)
+            case Apply(function=function):
+                spoken = spoken_of(function)
+                if spoken is not None:
+                    return say_applied(spoken, term, self.term, PLAIN)
+        return print_term(term).replace("?", "")
+
+    def requires(self, literal: Literal) -> str:
+        """Say what a literal of the body asks: ``the age is at least the least age``."""
+        match literal:
+            case Comparison(operator=operator):
+                return self._compares(literal, operator)
+            case Negative(atom):
+                declared, shown = self.predicates[atom.predicate], self._row(atom)
+                # What is said of "some row of p" where nobody gave p a sentence is no English.
+                base, dot, _ = declared.name.partition(".")
+                if dot and declared.attributes.get("says", "").startswith(f"{base} has some row"):
+                    told = [_column_said(words(name), value) for name, value in shown.items()]
+                    with_values = f" with {_listed(told)}" if told else ""
+                    return f"there is no entry of {words(base)}{with_values}"
+                return deny_row(declared, shown)
+            case Positive(atom):
+                return describe_row(self.predicates[atom.predicate], self._row(atom))
+            case Aggregate():
+                return self._folds(literal)
+
+    def _compares(self, literal: Comparison, operator: str) -> str:
+        sides = pattern_sides(literal)
+        if sides is not None:
+            form = print_term(sides[1]).replace("?", "")
+            return PLAIN.said(_IS, self.term(sides[0]), PLAIN.said(_FORM, "", form))
+        left, right = self.term(literal.left), self.term(literal.right)
+        if operator == "=":
+            return PLAIN.said(_IS, left, right)
+        kinds = [self._kind(side) for side in (literal.left, literal.right)]
+        kind = next((one for one in kinds if one is not None), None)
+        return PLAIN.said(_IS_SO, left, PLAIN.said(relation(operator, kind)), right)
+
+    def _kind(self, term: Term) -> Kind | None:
+        if not isinstance(term, Variable):
+            return term.kind
+        for _, atom in _atoms_in(self.rule):
+            for kind, one in zip(self.predicates[atom.predicate].kinds, atom.terms, strict=True):
+                if one == term:
+                    return kind
+        return None
+
+    def _row(self, atom: Atom) -> dict[str, str]:
+        columns = self.predicates[atom.predicate].columns
+        pairs = zip(columns, atom.terms, strict=True)
+        return {column.name: self.term(one) for column, one in pairs if not is_wildcard(one)}
+
+    def _folds(self, literal: Aggregate) -> str:
+        over = _listed(list(dict.fromkeys(_folded(literal)))) or "nothing"
+        target = "" if literal.target is None else self.term(literal.target)
+        over = over if literal.target is None else f"all {over} entries"
+        what = PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
+        asked = [
+            self.requires(one)
+            for one in as_written(literal.body)
+            if not isinstance(one, Positive) or any(isinstance(t, Constant) for t in one.atom.terms)
+        ]
+        where = f" for which {_listed(asked)}" if asked else ""
+        return f"{PLAIN.said(_IS, self.term(literal.result), what)}{where}"
+
+
+def _atoms_in(rule: Rule) -> Iterator[tuple[int, Atom]]:
+    """Yield the atoms, with 0 for the head, 1 for the body and 2 for what is folded."""
+    yield 0, rule.head
+    for literal in rule.body:
+        rank = 2 if isinstance(literal, Aggregate) else 1
+        for one in literal.body if isinstance(literal, Aggregate) else (literal,):
+            if isinstance(one, Positive | Negative):
+                yield rank, one.atom
+
+
+def _column_noun(predicate: Predicate, place: int, rank: int) -> tuple[int, str, str]:
+    """Return how far from the head a column is, what it is called, and that with its owner."""
+    column, whole = words(predicate.columns[place].name), words(predicate.name)
+    whole = whole.removeprefix("is ").removesuffix(" of")
+    kind = predicate.columns[place].kind
+    owned = f"{whole}'s {column}"
+    if rank == 0:
+        return rank, column, owned
+    if column in _GENERIC and place in predicate.key:
+        return rank, whole, owned
+    if place in predicate.key or column == whole:
+        return rank, column, owned
+    if kind.numeric and rank == 1 and (predicate.arity == 1 or value_column(predicate) == place):
+        return rank + 2, whole, owned
+    # An order has a total; what is done, such as `uses` or `born`, has nothing.
+    has = kind.numeric and rank == 1 and whole.isalpha() and not whole.endswith(("s", "ed", "rn"))
+    return rank + 2, owned if has else column, owned
+
+
+def _variables_in(rule: Rule) -> list[str]:
+    """Return the variables of a rule in the order in which they are met, without wildcards."""
+    found: dict[str, None] = {}
+    for literal in (Positive(rule.head), *rule.body):
+        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
+        ordered = [one for part in inner for one in _of_literal(part)]
+        if isinstance(literal, Aggregate):
+            ordered += [one for one in (literal.result, literal.target) if one is not None]
+        for term in ordered:
+            waiting = [term]
+            while waiting:
+                one = waiting.pop(0)
+                if isinstance(one, Apply):
+                    waiting[:0] = one.arguments
+                elif isinstance(one, Variable) and not is_wildcard(one):
+                    found[one.name] = None
+    return list(found)
+
+
+def _of_literal(literal: Literal) -> tuple[Term, ...]:
+    match literal:
+        case Positive(atom) | Negative(atom):
+            return tuple(atom.terms)
+        case Comparison(left=left, right=right):
+            return (left, right)
+        case _:
+            return ()

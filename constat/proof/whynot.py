@@ -20,9 +20,10 @@ from constat.proof.instances import (
 )
 from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.obstacles import Describing
+from constat.proof.sentences import describe_pattern
 from constat.proof.slices import Slice, filled_head
 from constat.proof.written import original_literal, original_row
-from constat.syntax import print_literal, print_row
+from constat.syntax import print_literal
 
 if TYPE_CHECKING:
     from constat.evaluation import DemandEntry
@@ -247,8 +248,7 @@ class _Unknown:
                 if is_ground(row) and self.is_settled(atom.predicate, row, negative=negative):
                     return ""
                 name, shape = original_row(self.program, atom.predicate, opened(row))
-                shown = print_row(self.predicates[name], shape)
-                return f"there is no {shown}" if negative else f"{shown} holds"
+                return describe_pattern(self.predicates[name], shape, holds=not negative)
             case ComparisonCode():
                 # A threshold speaks for its comparison.
                 decided = code in self.decided

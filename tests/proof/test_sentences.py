@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.logic import (
+    AGGREGATES,
+    COMPARISONS,
+    FUNCTIONS,
     OPEN,
+    SPOKEN,
     Apply,
     Atom,
     Column,
@@ -25,13 +31,19 @@ from constat.logic import (
     Variable,
 )
 from constat.proof.sentences import (
+    PLAIN,
     Instance,
+    Measured,
+    RuleWords,
+    article_of,
+    describe_comparison,
     describe_fact,
     explain,
     fill,
     refute_comparison,
     show_fact,
     show_value,
+    speech_in,
 )
 
 
@@ -140,22 +152,22 @@ def twice(term: Variable) -> Apply:
 def test_a_term_that_is_calculated_is_said_with_its_value_and_how() -> None:
     above = Comparison(">", TOTAL, twice(X))
     said = refute_comparison(instance(Decimal(150000), Decimal(100000)), above)
-    formula = "200,000 (100000.0 * 2.0)"
+    formula = "200,000 (100,000 times 2)"
     assert said == f"revenue of C001 is 150,000, not more than {formula}"
     turned = Comparison("<", twice(X), TOTAL)
     assert refute_comparison(instance(Decimal(1), Decimal(5)), turned) == (
-        "10 (5.0 * 2.0) is not less than the revenue of C001 1"
+        "10 (5 times 2) is not less than the revenue of C001 1"
     )
 
 
 def test_a_term_without_a_value_is_said_as_far_as_it_is_known() -> None:
     unknown = Instance(RULE, {"c": "C001", "total": Decimal(7), "x": OPEN}, KINDS, PREDICATES)
     assert refute_comparison(unknown, Comparison(">", TOTAL, twice(X))) == (
-        "revenue of C001 is 7, not more than ?x * 2.0"
+        "revenue of C001 is 7, not more than x times 2"
     )
     nothing = Apply("/", (TOTAL, Constant(Decimal(0), Kind.DECIMAL)), Kind.DECIMAL)
     said = refute_comparison(instance(Decimal(7), Decimal(5)), Comparison(">", nothing, X))
-    assert said == "7.0 / 0.0 is not more than the threshold 5"
+    assert said == "7 divided by 0 is not more than the threshold 5"
 
 
 def test_a_premise_of_a_calculated_value_is_said_with_it() -> None:
@@ -190,3 +202,136 @@ def test_text_comparisons_name_both_sides(operator: str) -> None:
     said = explain(instance(Decimal(1), Decimal(1), rule))
     assert "C0 is" in said
     assert "C001" in said
+
+
+# ---------------------------------------------------------------------- the words themselves
+
+
+def test_every_function_aggregate_and_comparison_has_words_in_both_languages() -> None:
+    wanted = {*FUNCTIONS, *COMPARISONS, *(f"{one} of" for one in AGGREGATES)}
+    wanted |= {f"not {one}" for one in COMPARISONS}
+    assert wanted <= SPOKEN.keys()
+    for name, spoken in SPOKEN.items():
+        for form in (spoken.english, spoken.german):
+            said = form.format("x", "y", "z", all="x and y")
+            assert not re.search(r"[=<>*/^%{}_?]|!=", said), name
+            assert "  " not in said
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_no_function_is_half_code_in_a_condition(name: str) -> None:
+    spoken = SPOKEN[name].english
+    arity = next((n for n in (3, 2) if f"{{{n - 1}}}" in spoken or "{all}" in spoken), 1)
+    arguments = (X, TOTAL, X)[:arity]
+    body = (
+        Positive(Atom("revenue", (C, TOTAL))),
+        Positive(Atom("threshold", (X,))),
+        Comparison("<=", TOTAL, Apply(name, arguments, Kind.DECIMAL)),
+    )
+    told = RuleWords.of(Rule("R", Atom("is_vip", (C,)), body), PREDICATES).requires(body[2])
+    assert told.startswith("the revenue is at most ")
+    assert not re.search(r"[?_=<>*/^%{}]", told)
+
+
+_WORDS = st.one_of(
+    st.from_regex(r"[A-Za-z][a-z]{0,9}", fullmatch=True), st.integers(0, 99_999).map("{:,}".format)
+)
+
+
+@given(word=_WORDS, kind=st.sampled_from(["a", "an", "A", "An"]))
+def test_the_article_before_a_value_fits_it(word: str, kind: str) -> None:
+    said = fill(f"{kind} {{x}} criterion of the trial", {"x": word})
+    assert said == f"{kind[0]}{article_of(word)[1:]} {word} criterion of the trial"
+    assert (
+        fill("Daten gehen an {x} in der Schweiz", {"x": word})
+        == f"Daten gehen an {word} in der Schweiz"
+    )
+
+
+@pytest.mark.parametrize(
+    ("article", "texts"),
+    [
+        ("a", ("part", "unit", "user", "one-off", "European", "17", "1,800", "118", "USB", "NATO")),
+        (
+            "an",
+            (
+                "inclusion",
+                "hour",
+                "unimportant",
+                "umbrella",
+                "8",
+                "80",
+                "11",
+                "18,000",
+                "MRI",
+                "A1",
+            ),
+        ),
+    ],
+)
+def test_articles_go_by_how_a_word_is_said(article: str, texts: tuple[str, ...]) -> None:
+    assert [one for one in texts if article_of(one) != article] == []
+
+
+_NOUNS = st.from_regex(r"[a-z]{3,8}", fullmatch=True)
+
+
+@given(unit=_NOUNS, number=st.integers(0, 999), plural=st.booleans())
+def test_a_unit_that_the_noun_says_is_not_repeated(unit: str, number: int, plural: bool) -> None:  # noqa: FBT001  generated
+    value = Measured(str(number), unit)
+    beside = f"{unit.removesuffix('s')}s" if plural else unit.removesuffix("s")
+    assert fill(f"it has {{x}} {beside} now", {"x": value}) == f"it has {number} {beside} now"
+    assert fill(f"the {beside}: {{x}}", {"x": value}) == f"the {beside}: {number}"
+    assert fill("it has {x} 0left", {"x": value}) == f"it has {number} {unit} 0left"
+    styled = replace(column("n", Kind.NUMBER), attributes={"unit": unit})
+    declared = Predicate(beside, (column("c"), styled))
+    rule = Rule(
+        "R",
+        Atom(beside, (C, TOTAL)),
+        (Positive(Atom(beside, (C, TOTAL))), Comparison(">", TOTAL, Constant(0, Kind.NUMBER))),
+    )
+    kinds = {"c": Kind.SYMBOL, "total": Kind.NUMBER}
+    said = explain(Instance(rule, {"c": "C1", "total": number}, kinds, {beside: declared}))
+    assert said == f"{beside} of C1 is {number}, more than 0"
+
+
+@given(number=st.integers(-(10**6), 10**6))
+def test_equal_values_are_told_once(number: int) -> None:
+    equal = Comparison("=", TOTAL, Constant(Decimal(number), Kind.DECIMAL))
+    shown = show_value(Decimal(number), Kind.DECIMAL)
+    told = describe_comparison(instance(Decimal(number), Decimal(number)), equal)
+    assert told == f"revenue of C001 is {shown}"
+    named = describe_comparison(
+        instance(Decimal(number), Decimal(number)), Comparison("=", TOTAL, X)
+    )
+    assert named == f"revenue of C001 is {shown}, the same as the threshold"
+
+
+def test_days_are_before_and_after_one_another_and_german_is_german() -> None:
+    day, german = Comparison("<", TOTAL, X), speech_in("de_DE")
+    kinds = {"c": Kind.SYMBOL, "total": Kind.DATE, "x": Kind.DATE}
+    dates = {"c": "C001", "total": "2026-01-31", "x": "2026-02-01"}
+    predicates = {
+        "is_vip": VIP,
+        "blocked": BLOCKED,
+        "revenue": replace(REVENUE, columns=(REVENUE.columns[0], column("day", Kind.DATE))),
+        "threshold": replace(THRESHOLD, columns=(column("day", Kind.DATE),)),
+    }
+    said = [
+        describe_comparison(Instance(RULE, dates, kinds, predicates, speech), day)
+        for speech in (PLAIN, german)
+    ]
+    assert "2026-01-31, before the threshold 2026-02-01" in said[0]
+    assert said[1] == "revenue von C001 ist 31.01.2026, vor threshold 01.02.2026"
+    product = Comparison(">", TOTAL, twice(X))
+    spoken = refute_comparison(replace(instance(Decimal(1), Decimal(5)), speech=german), product)
+    assert spoken == "revenue von C001 ist 1, nicht größer als 10 (5 mal 2)"
+
+
+def test_a_rule_without_values_goes_by_its_columns() -> None:
+    says = "a total of ${total} exceeds {x} for {c} (the {total})"
+    told = RuleWords.of(replace(RULE, attributes={"says": says}), PREDICATES)
+    said = told.says()
+    assert not re.search(r"[{}\[\]$_]|\(\)", said)
+    assert "the threshold" in said
+    assert told.requires(ABOVE) == "the revenue is more than the threshold"

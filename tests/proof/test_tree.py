@@ -125,7 +125,7 @@ def test_missing_facts_are_goals_with_reasons_and_effects() -> None:
         "    if it holds: the goal is proved\n"
         "    if there is none: the goal is disproved\n"
     ) in text
-    assert "It would, if tier(C2, gold) holds" in text
+    assert "It would, if tier holds for c C2 and t gold" in text
 
 
 def test_an_open_pattern_is_pasted_back_with_variables() -> None:

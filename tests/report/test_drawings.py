@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -236,11 +237,12 @@ def test_data_is_text_in_markdown(data: str, shown: str) -> None:
 
 def test_markdown_says_what_the_first_screen_says_and_numbers_the_steps() -> None:
     text = to_markdown(good()["proved"])
-    assert text.startswith("# Is it true that C1 is vip?\n\n**PROVED** Yes: C1 is vip.")
+    assert text.startswith("# C1 is vip.\n\n**PROVED**. Question: Is it true that C1 is vip?\n")
     order = [
         "- Goal",
-        "- Confidence: 1",
         "- Assumptions: none",
+        "## By whose rule",
+        ": **nobody approved this rule**",
         "## Rests on",
         "## Steps",
         "## Rules",
@@ -255,8 +257,24 @@ def test_markdown_says_what_the_first_screen_says_and_numbers_the_steps() -> Non
 
 def test_markdown_lists_what_is_assumed_and_what_is_missing() -> None:
     assert "alice says tier(C3, gold) (confidence 0.9)" in to_markdown(good()["under"])
-    assert "## Missing\n\n- `tier(C2, gold)`" in to_markdown(good()["unresolved"])
+    missing = "## Missing\n\n- Whether tier holds for c C2 and t gold (`tier(C2, gold)`)"
+    assert missing in to_markdown(good()["unresolved"])
     assert "stopped at `?total > ?x`" in to_markdown(good()["disproved"])
+    # What is certain is not said, and what is not is explained.
+    assert "certain" not in to_markdown(good()["proved"])
+    assert "- How certain: at least 0.9, where 1 is certain" in to_markdown(good()["under"])
+
+
+def test_markdown_lists_the_changes_that_were_tried_and_says_that_nothing_proves_them() -> None:
+    members = json.loads(good()["disproved"])
+    assert "What would change it" not in to_markdown(good()["disproved"])
+    text = "amount 200000 in place of 5 in *order_line*"
+    members["record"]["changes"] = [{"text": text, "certificate": None}]
+    told = to_markdown(json.dumps(members).encode())
+    said = told.partition("## What would change it\n\n")[2].partition("\n\n##")[0]
+    assert said.startswith("With this change the answer would have been yes.")
+    assert "not proved by this certificate" in said
+    assert said.endswith("- Amount 200000 in place of 5 in \\*order\\_line\\*.")
 
 
 def test_markdown_of_hostile_data_has_no_line_of_its_own() -> None:

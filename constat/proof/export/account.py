@@ -11,11 +11,10 @@ Example: of ``is_vip(C001)`` step 1 is "C001 is a VIP", and the steps below it a
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
-from constat.logic import OPEN, Comparison, Kind, Open
+from constat.logic import OPEN, Comparison
 from constat.proof.decoding import decode_row
 from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
 from constat.proof.export.document import Document, capital, shortened
@@ -30,9 +29,8 @@ from constat.proof.instances import ComparisonCode, opened
 from constat.proof.missing import is_contested
 from constat.proof.render import printable
 from constat.proof.sentences import (
-    deny_fact,
     describe_comparison,
-    describe_fact,
+    describe_pattern,
     show_value,
     value_column,
     words,
@@ -198,13 +196,7 @@ def goal_of(document: Document) -> tuple[Predicate, OpenRow]:
 
 def described(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
     """Say a row whose open columns go by their names: ``the customer is a VIP``."""
-    columns, slots = list(predicate.columns), list(row)
-    for place, slot in enumerate(row):
-        if isinstance(slot, Open):
-            columns[place] = replace(columns[place], kind=Kind.SYMBOL)
-            slots[place] = f"the {words(columns[place].name)}"
-    say = describe_fact if holds else deny_fact
-    return shortened(say(replace(predicate, columns=tuple(columns)), tuple(slots)))
+    return shortened(describe_pattern(predicate, row, holds=holds))
 
 
 def _reading_order(
@@ -252,8 +244,7 @@ def _answer(
         rest = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
         word, told = "Yes", f"{shortened(found[0]) if found else said}{rest}"
     elif verdict.startswith("DISPROVED"):
-        absent = f"there is no {wanted} for which {said}" if wanted else ""
-        word, told = "No", absent or described(predicate, row, holds=False)
+        word, told = "No", described(predicate, row, holds=False)
     else:
         asked = f"for which {wanted}" if wanted else "whether"
         told = f"It cannot be decided {asked} {said}."

@@ -34,11 +34,13 @@ def _parts(account: Account) -> Iterator[str]:
     day = document.record["created"][:10]
     yield "[name and address of who decides]"
     yield "[name and address of the person concerned]"
-    yield day
-    yield f"# {escaped(account.question)}"
+    yield "[date of this letter]"
+    yield f"# {escaped(account.headline)}"
     asked = document.header.get("asked_by")
-    who = f" by {escaped(asked)}" if asked else ""
-    yield f"This was decided on {day}{who}: {escaped(account.answer)}"
+    who = f" for {escaped(asked)}" if asked else ""
+    yield f"This was decided on {day}{who}. The question was: {escaped(account.question)}"
+    if document.header["as_of"]:
+        yield f"It is about the facts as they were recorded on {document.header['as_of'][:10]}."
     yield from _because(account)
     yield from _changes(account)
     yield f"What was looked at comes from {_sources(account)}. You may ask to have it corrected."
@@ -52,7 +54,7 @@ def _because(account: Account) -> Iterator[str]:
     if account.document.header["verdict"] == "UNRESOLVED":
         if account.gaps:
             yield "What is missing to decide it:"
-            yield "\n".join(f"- {escaped(gap.goal)}" for gap in account.gaps)
+            yield "\n".join(f"- {escaped(capital(gap.words))}" for gap in account.gaps)
         return
     if not account.denial:
         return
@@ -89,14 +91,17 @@ def _sources(account: Account) -> str:
 def _rules(account: Account) -> str:
     """Name the rules that could have given it: with owner and version."""
     told = []
-    by_name = {rule["id"]: rule for rule in account.document.rules}
+    by_name = {rule["id"]: (rule, n) for n, rule in enumerate(account.document.rules)}
+    given = {one["rule"] for one in account.document.header["approvals"]}
     names = [one.rule for one in account.reasons[:MOST_REASONS]]
     names = names or [path.attempt.rule for path in account.denial[0].paths]
     for name in dict.fromkeys(names):
-        rule = by_name.get(name, {})
+        rule, place = by_name.get(name, ({}, -1))
         parts = [f"rule {escaped(name)}"]
         parts += [f"version {escaped(rule['version'])}"] if rule.get("version") else []
         parts += [f"of {escaped(rule['owner'])}"] if rule.get("owner") else []
+        approved = place < 0 or account.document.rule_digests[place] in given
+        parts += [] if approved else ["(nobody approved it)"]
         told.append(" ".join(parts))
     return ", ".join(told)
 

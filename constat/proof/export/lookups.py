@@ -38,6 +38,8 @@ from constat.proof.sentences import (
     Instance,
     demand_comparison,
     describe_fact,
+    describe_pattern,
+    fold_name,
     refute_comparison,
     show_value,
 )
@@ -527,7 +529,7 @@ class Attempting:
         instance = self.instance(binding)
         known = [self.unknown(instance, one) for one in self.written]
         unknown = [said for said in known if said] or [
-            f"{print_row(self.predicates[atom.predicate], instance.row(atom))} holds"
+            describe_pattern(self.predicates[atom.predicate], instance.row(atom))
             for atom in (one.atom for one in self.rule.body if isinstance(one, Positive))
             if atom.predicate not in self.external
         ]
@@ -544,13 +546,13 @@ class Attempting:
                     atom.predicate not in self.external
                     or self.lookups.is_certain(atom.predicate, row)
                 )
-                return "" if told else f"{print_row(self.predicates[atom.predicate], row)} holds"
+                return "" if told else describe_pattern(self.predicates[atom.predicate], row)
             case Negative(atom):
                 row = instance.row(atom)
-                shown = print_row(self.predicates[atom.predicate], row)
+                declared = self.predicates[atom.predicate]
                 pattern = tuple(None if slot is OPEN else slot for slot in row)
                 rows = self.lookups.possible(atom.predicate, pattern)
-                return f"there is no {shown}" if rows else ""
+                return describe_pattern(declared, row, holds=False) if rows else ""
             case Comparison(left=left) as literal if one.opened:
                 # Its fields are known where the structure is.
                 return print_literal(literal) if instance.slot(left) is OPEN else ""
@@ -574,8 +576,9 @@ class Attempting:
                 details["sentence"] = refute_comparison(instance, literal)
                 details |= _compared(code, binding)
             case Positive(atom):
-                shown = print_row(self.predicates[atom.predicate], instance.row(atom))
-                details |= {"required": shown, "sentence": f"there is no {shown}"}
+                declared, row = self.predicates[atom.predicate], instance.row(atom)
+                said = describe_pattern(declared, row, holds=False)
+                details |= {"required": print_row(declared, row), "sentence": said}
             case Negative(atom):
                 details |= self.there(atom, instance)
             case _ if isinstance(code, AggregateCode):
@@ -607,12 +610,15 @@ class Attempting:
         """Say the value of an aggregate that is not the one wanted."""
         value, kind = self.value(code, binding), self.code.kinds[code.result]
         if value is None:
-            return {"actual": "no rows", "sentence": f"there is no {code.function} of no rows"}
+            return {
+                "actual": "no rows",
+                "sentence": f"of no rows there is no {fold_name(code.function)}",
+            }
         actual, wanted = (show_value(one, kind) for one in opened((value, binding[code.result])))
         return {
             "actual": actual,
             "required": f"= {wanted}",
-            "sentence": f"the {code.function} is {actual}",
+            "sentence": f"the {fold_name(code.function)} is {actual}",
         }
 
 

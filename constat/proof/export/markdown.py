@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import counted
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, of_veiled
-from constat.proof.export.document import isolated, origin_of, shortened, shortened_lines
+from constat.proof.export.document import capital, isolated, origin_of, shortened, shortened_lines
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
 from constat.proof.levels import LEVEL_WORDS
@@ -36,7 +36,15 @@ _FENCE: Final = re.compile(r"`+")
 def to_markdown(certificate: bytes) -> str:
     """Return the proof as Markdown; ``ValueError`` for what is no certificate."""
     account = account_of(certificate)
-    parts = (_head(account), _rests(account), _undecided(account), _steps(account), _rules(account))
+    parts = (
+        _head(account),
+        _whose(account),
+        _undecided(account),
+        _changes(account),
+        _rests(account),
+        _steps(account),
+        _rules(account),
+    )
     identity = (
         f"Proof {_code(account.document.identity)}. Check the certificate with `constat verify`."
     )
@@ -60,17 +68,26 @@ def _code(data: str) -> str:
 
 def _head(account: Account) -> str:
     header = account.document.header
-    sure = header["search"] == "exhausted" or header["confidence"] == "1"
-    confidence = f"{'' if sure else 'at least '}{header['confidence']}"
+    created = account.document.record["created"]
     lines = [
-        f"# {escaped(account.question)}",
+        f"# {escaped(account.headline)}",
         "",
-        f"**{header['verdict'].replace('_', ' ')}** {escaped(account.answer)}",
+        f"**{header['verdict'].replace('_', ' ')}**. Question: {escaped(account.question)}",
         "",
-        f"- Goal: {_code(account.document.goal())}",
+        f"- Decided on: {escaped(created)} by {escaped(account.document.record['engine'])}",
     ]
-    if header["verdict"] != "UNRESOLVED":
-        lines.append(f"- Confidence: {confidence} (the weakest link, not a probability)")
+    if header["as_of"]:
+        lines.append(f"- Facts as recorded on: {escaped(header['as_of'])}")
+    if header.get("asked_by"):
+        lines.append(f"- Asked by: {escaped(header['asked_by'])}")
+    lines.append(f"- Goal: {_code(account.document.goal())}")
+    # That everything is certain needs no words.
+    if header["verdict"] != "UNRESOLVED" and header["confidence"] != "1":
+        least = "" if header["search"] == "exhausted" else "at least "
+        lines.append(
+            f"- How certain: {least}{header['confidence']}, where 1 is certain: as the least "
+            "certain word it rests on, no probability"
+        )
     taken = [account.document.assumptions[place] for place in header["under"]]
     lines.append("- Assumptions: none" if not taken else "- Assumptions:")
     lines += [
@@ -80,6 +97,51 @@ def _head(account: Account) -> str:
         lines.append("- Conflicts:")
         lines += [f"  - {escaped(one)}" for one in account.document.conflicts]
     return "\n".join(lines)
+
+
+def _whose(account: Account) -> str:
+    """Say of each rule that was used whose it is and who approved it, or that nobody did."""
+    document = account.document
+    lines = []
+    for place in _used(account):
+        rule = document.rules[place]
+        told = [
+            f"{did} {escaped(rule[name])}"
+            for name, did in (
+                ("version", "version"),
+                ("author", "written by"),
+                ("owner", "owned by"),
+            )
+            if rule.get(name)
+        ]
+        digest = document.rule_digests[place]
+        given = [one for one in document.header["approvals"] if one["rule"] == digest]
+        told += [f"approved by {escaped(one['by'])} on {escaped(one['at'])}" for one in given]
+        told += [] if given else ["**nobody approved this rule**"]
+        lines.append(f"- {escaped(rule['id'])}: {', '.join(told)}")
+    return "\n".join(["## By whose rule", "", *lines]) if lines else ""
+
+
+def _used(account: Account) -> list[int]:
+    """Return the rules of the steps; where there are none, those that were tried for the goal."""
+    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    tried = {one.rule for one in account.attempts}
+    rules = enumerate(account.document.rules)
+    named = [place for place, rule in rules if rule["id"] in tried and rule["body"]]
+    return [place for place in sorted({*used, *named}) if account.document.rules[place]["body"]]
+
+
+def _changes(account: Account) -> str:
+    """List the changes that were tried when it was decided; they are no part of the proof."""
+    said = [f"- {escaped(capital(one['text']))}." for one in account.document.changes]
+    if not said:
+        return ""
+    each = "this change" if len(said) == 1 else "any one of these changes"
+    note = (
+        f"With {each} the answer would have been yes. Computed when it was decided, not proved by "
+        "this certificate:"
+    )
+    return "\n".join(["## What would change it", "", note, "", *said])
 
 
 def _rests(account: Account) -> str:
@@ -107,7 +169,8 @@ def _undecided(account: Account) -> str:
         lines += ["## Missing", ""]
         for gap in account.gaps:
             reasons = "; ".join(map(escaped, gap.reasons))
-            lines.append(f"- {_code(gap.goal)}{f': {reasons}' if reasons else ''}")
+            said = f"- {escaped(capital(gap.words))} ({_code(gap.goal)})"
+            lines.append(f"{said}{f': {reasons}' if reasons else ''}")
     if account.reasons:
         lines += [*([""] if lines else []), "## Principal reasons", ""]
         lines += [
@@ -168,7 +231,7 @@ def _why(account: Account, place: int) -> list[str]:
 
 def _rules(account: Account) -> str:
     """Print the rules that were used, from what a checker checks."""
-    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    used = _used(account)
     if not used:
         return ""
     shown = "\n\n".join(shortened_lines(account.document.rule_texts[place]) for place in used)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -26,13 +25,12 @@ from constat.proof.report.markup import (
     step_link,
     text,
 )
+from constat.proof.sentences import RuleWords
 from constat.proof.written import written_body
-from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from constat.logic import Literal, Predicate
     from constat.proof.export.account import Account
     from constat.proof.export.denial import Path
     from constat.proof.export.document import Document
@@ -71,20 +69,7 @@ _WIDE: Final = frozenset(
         "By whose rule",
     }
 )
-_OPERATORS: Final = MappingProxyType(
-    {
-        "<": "less than",
-        "<=": "at most",
-        ">": "more than",
-        ">=": "at least",
-        "=": "",
-        "!=": "other than",
-    }
-)
-_VARIABLE: Final = re.compile(r"\?(\w+)")
-# `!p.some.a.of.b(x)` is our name for "no row of p with this a".
-_PROJECTED: Final = re.compile(r"^!(\w+)(?:\.[\w.]+)?\(")
-_PLACEHOLDER: Final = re.compile(r"\{\??(\w+)\}")
+_MOST_ASKED: Final = 12
 _MOST_WEAK: Final = 5
 _MOST_CONFLICTS: Final = 8
 _MOST_LISTED: Final = 6
@@ -341,14 +326,16 @@ def _rule_said(account: Account, place: int) -> str:
         if stated.get(name)
     ]
     whose = f", {' and '.join(people)}" if people else ", by an author it does not name"
-    says = _PLACEHOLDER.sub(r"[\1]", rule.attributes.get("says", ""))
-    required = [
-        code(_required(one.literal, document.program.program.predicates))
-        for one in written_body(rule.body)
-        if not isinstance(one.literal, Positive) or _names_value(one.literal)
-    ]
-    words = f"“{text(says)}”" if says else "It has no words of its own."
-    needs = f" It requires {', '.join(required)}." if required else ""
+    told = RuleWords.of(rule, document.program.program.predicates)
+    says = told.says()
+    words = f"“{text(capital(says))}”" if says else "It has no words of its own."
+    body = [one.literal for one in written_body(rule.body)]
+    # Whoever looks a value up asks nothing; a rule that asks nothing else says what it looks up.
+    asking = [one for one in body if not isinstance(one, Positive) or _names_value(one)] or body
+    asked = [text(told.requires(one)) for one in asking]
+    more = len(asked) - _MOST_ASKED
+    rest = f"; and {more:,} more conditions" if more > 0 else ""
+    needs = f" It requires that {'; '.join(asked[:_MOST_ASKED])}{rest}." if asked else ""
     approval = capital(said_of_approval(document, place))
     return (
         f'Rule <a href="#r{place}">{text(rule.id)}</a>{version}{whose}. <b>{approval}.</b>'
@@ -364,19 +351,6 @@ def _names_value(literal: Positive) -> bool:
 def _is_written(document: Document, place: int) -> bool:
     """Tell whether somebody wrote a rule: names with a point are those of projections and goals."""
     return "." not in document.program.rules[place].head.predicate
-
-
-def _required(literal: Literal, predicates: Mapping[str, Predicate]) -> str:
-    """Write a condition for who reads no rules: `age is more than 65`, `no blocked(p)`."""
-    if isinstance(literal, Comparison):
-        left, right = print_term(literal.left), print_term(literal.right)
-        return _bare(f"{left} is {_OPERATORS.get(literal.operator, literal.operator)} {right}")
-    shown = print_literal(literal, predicates)
-    return _bare(_PROJECTED.sub(r"no \1(", shown) if isinstance(literal, Negative) else shown)
-
-
-def _bare(said: str) -> str:
-    return _VARIABLE.sub(r"\1", said).replace(" is  ", " is ")
 
 
 def _reasons(account: Account) -> str:
