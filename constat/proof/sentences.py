@@ -1098,7 +1098,7 @@ def _column_noun(predicate: Predicate, place: int, rank: int) -> tuple[int, str,
     column, whole = words(predicate.columns[place].name), words(predicate.name)
     whole = whole.removeprefix("is ").removesuffix(" of")
     kind = predicate.columns[place].kind
-    owned = f"{whole}'s {column}"
+    owned = f"{whole}' {column}" if whole.endswith("s") else f"{whole}'s {column}"
     if rank == 0:
         return rank, column, owned
     if column in _GENERIC and place in predicate.key:

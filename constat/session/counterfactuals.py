@@ -21,7 +21,7 @@ from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import account_of
-from constat.proof.sentences import show_value, words
+from constat.proof.sentences import describe_fact, show_value, words
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _candidates(account: Account) -> Iterator[tuple[str, str, str]]:
             yield from _moved(predicate, row, distance)
     for predicate, row in rows:
         shown = print_row(predicate, row)
-        yield f"without {shown}", shown, ""
+        yield f"without the entry that {describe_fact(predicate, row)}", shown, ""
 
 
 def _rows(account: Account) -> Iterator[tuple[Predicate, OpenRow]]:
@@ -146,5 +146,9 @@ def _moved(predicate: Predicate, row: OpenRow, distance: Decimal) -> Iterator[tu
             other = (*row[:place], moved, *row[place + 1 :])
             shown = print_row(predicate, row)
             was, now, by = (_shown(one, column.kind) for one in (value, moved, step))
-            text = f"{words(column.name)} {now} in place of {was} ({by} {word}) in {shown}"
-            yield text, shown, print_row(predicate, other)
+            changed = f"{words(column.name)} {now} in place of {was} ({by} {word})"
+            yield (
+                f"{changed}, where {describe_fact(predicate, row)}",
+                shown,
+                print_row(predicate, other),
+            )

@@ -101,9 +101,9 @@ def test_a_letter_without_codes_says_what_decides(
 def test_a_change_is_told_only_where_it_was_tried() -> None:
     with Session(PROJECT) as session:
         found = session.counterfactuals(session.why_not("approved(A102)"))
-        assert {one.text.partition(" in loan")[0] for one in found.found} >= {
+        assert {one.text.partition(", where")[0] for one in found.found} >= {
             "monthly 252 in place of 310 (58 less)",
-            "without loan(L3, P2, 180.5)",
+            "without the entry that P2 pays $180.5 a month for loan L3",
         }
         for one in found.found:
             again = session.what_if(
@@ -148,7 +148,7 @@ def test_changes_are_frozen_and_shown_as_computed(
     )
     shown = shown.partition('<nav aria-label="Parts of the report">')[0]
     plain = plain.partition('<nav aria-label="Parts of the report">')[0]
-    said = "onthly 252 in place of 310 (58 less) in loan(L2, P2, 310)"
+    said = "onthly 252 in place of 310 (58 less), where P2 pays "
     assert said in shown
     assert said not in plain
     assert "not proved" in shown
@@ -175,7 +175,7 @@ def test_a_yes_and_a_no_that_nothing_turns_have_no_changes() -> None:
 def test_the_command_freezes_changes(tmp_path: Path) -> None:
     file, where = tmp_path / "a.json", ("--project", str(PROJECT))
     done = run("prove", "approved(A102)", "--counterfactuals", "--certificate", str(file), *where)
-    assert "it would hold with this change: without loan(L3, P2, 180.5)" in done.err
+    assert "it would hold with this change: without the entry that P2 pays $180.5" in done.err
     assert len(json.loads(file.read_bytes())["record"]["changes"]) == 4
     for other in ("--all", "--as-of=2026-01-01"):
         assert run("prove", "approved(A102)", "--counterfactuals", other, *where).code == 2

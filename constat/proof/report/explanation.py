@@ -31,6 +31,7 @@ from constat.proof.written import written_body
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from constat.logic import Literal
     from constat.proof.export.account import Account
     from constat.proof.export.denial import Path
     from constat.proof.export.document import Document
@@ -127,6 +128,8 @@ def _decisive(account: Account) -> str:
     if not account.document.header["verdict"].startswith("DISPROVED"):
         return ""
     said = decisive(account.denial)
+    # A rule for structures of another form decides nothing where a rule for this form fails.
+    said = tuple(one for one in said if " not of the form " not in one) or said
     return _short_list([f"{text(capital(one))}." for one in said], "rules")
 
 
@@ -297,10 +300,12 @@ def _deciding_rules(account: Account) -> list[int]:
     numbers: dict[str, int] = {}
     for place, rule in enumerate(document.rules):
         numbers.setdefault(rule["id"], place)
-    tried = [path.attempt.rule for one in account.denial for path in one.paths]
-    for name in dict.fromkeys(tried):
-        if name in numbers and _is_written(document, numbers[name]):
-            found[numbers[name]] = None
+    for one in account.denial:
+        # The goal stands first; where its rules are ours, those below it are what somebody wrote.
+        for path in one.paths if not found else ():
+            place = numbers.get(path.attempt.rule, -1)
+            if place >= 0 and _is_written(document, place):
+                found[place] = None
     return list(found)
 
 
@@ -331,7 +336,7 @@ def _rule_said(account: Account, place: int) -> str:
     words = f"“{text(capital(says))}”" if says else "It has no words of its own."
     body = [one.literal for one in written_body(rule.body)]
     # Whoever looks a value up asks nothing; a rule that asks nothing else says what it looks up.
-    asking = [one for one in body if not isinstance(one, Positive) or _names_value(one)] or body
+    asking = [one for one in body if _asks(document, one)] or body
     asked = [text(told.requires(one)) for one in asking]
     more = len(asked) - _MOST_ASKED
     rest = f"; and {more:,} more conditions" if more > 0 else ""
@@ -343,9 +348,18 @@ def _rule_said(account: Account, place: int) -> str:
     )
 
 
-def _names_value(literal: Positive) -> bool:
-    """Whether an atom asks for a value that the rule names: `customer_tier(?c, "gold")`."""
-    return any(isinstance(term, Constant) for term in literal.atom.terms)
+def _asks(document: Document, literal: Literal) -> bool:
+    """Whether a literal is more than the looking up of a value in a row of a source.
+
+    So is a conclusion, a value that the rule names, `customer_tier(?c, "gold")`, and `member(?c)`.
+    """
+    if not isinstance(literal, Positive):
+        return True
+    atom = literal.atom
+    derived = bool(document.program.rule_numbers(atom.predicate))
+    names = any(isinstance(term, Constant) for term in atom.terms)
+    kinds = document.program.program.predicates[atom.predicate].kinds
+    return derived or names or (len(kinds) == 1 and not kinds[0].numeric)
 
 
 def _is_written(document: Document, place: int) -> bool:
