@@ -87,6 +87,15 @@ scripts: browser ## Shorten the scripts of reports anew, after a change of their
 	@$(BIN)/python -m tests.browser.shorten
 
 # Never fails either: without Debian's packages these tests are skipped with the reason.
+# Never fails either. dbt's requirements are its own, and so is its environment; the file of its
+# database has to be one that the DuckDB here reads.
+.PHONY: dbt
+dbt: $(STAMP) ## Fetch dbt into .venv/dbt/ for the test that builds its example with it.
+	@test -x $(VENV)/dbt/bin/dbt || { $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)/dbt && \
+		$(BIN)/uv pip install --quiet --python $(VENV)/dbt/bin/python "dbt-core>=1.10,<1.11" dbt-duckdb \
+		"duckdb==$$($(BIN)/python -c 'import duckdb; print(duckdb.__version__)')"; } \
+		|| echo "dbt is not available"
+
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
@@ -143,7 +152,7 @@ test-data: install ## Run the tests on public databases (CONSTAT_DATA names thei
 OUTSIDE := postgres or mariadb or sandbox or browser or notebook or newcomer or site or data
 
 .PHONY: test-examples
-test-examples: install ## Run examples, libraries and the commands of pages whole, of which the core has samples.
+test-examples: install dbt ## Run examples, libraries and the commands of pages whole, of which the core has samples.
 	$(EXTRA) "examples and not ($(OUTSIDE)) and not slow"
 
 .PHONY: test-faults
@@ -155,7 +164,7 @@ test-laws: install ## Run the long families of cases, of which the core has samp
 	$(EXTRA) "laws and not (examples or faults or $(OUTSIDE)) and not slow"
 
 .PHONY: test-extras
-test-extras: install browser servers ## Run the tests of all extras.
+test-extras: install browser servers dbt ## Run the tests of all extras.
 	$(EXTRA) "($(OUTSIDE) or examples or faults or laws) and not slow"
 
 .PHONY: test-all

@@ -30,6 +30,7 @@ _NO_DATABASE: Final = "name a DATABASE: an address, a file or a folder; without 
 @click.option(
     "--tables", metavar="A,B,...", help="Draft these tables, or views, rather than all tables."
 )
+@click.option("--manifest", metavar="FILE", default="", help="What dbt says of the tables.")
 @click.option("--api", is_flag=True, help="DATABASE is an API, or the file of its description.")
 @click.option("--graphql", is_flag=True, help="DATABASE is the address of an API of GraphQL.")
 @click.option("--example", metavar="NAME", help=f"Begin with made-up data: {', '.join(EXAMPLES)}.")
@@ -40,6 +41,7 @@ def init_command(  # noqa: PLR0913  its options
     directory: str,
     name: str,
     tables: str | None,
+    manifest: str,
     api: bool,
     graphql: bool,
     example: str | None,
@@ -55,7 +57,8 @@ def init_command(  # noqa: PLR0913  its options
     the address is not written: a variable of the environment, or of a file .env in the project,
     takes its place. No file is overwritten. With --api it begins with the operations of an API that
     only read, a .decl for each list in their answers; nothing but its description is asked for.
-    With --example no database is needed: an example is copied, with its rules.
+    With --example no database is needed: an example is copied, with its rules. With --manifest the
+    descriptions of models come from a manifest of dbt, and keys and foreign keys from its tests.
 
     Examples:
       constat init --example vip --directory my-first
@@ -66,19 +69,23 @@ def init_command(  # noqa: PLR0913  its options
     Exit codes: 0 begun, 2 bad usage, a project or file is there already, or no database is read.
     """
     if example is not None:
-        if path or tables or name or api or graphql:
-            raise click.UsageError("--example takes no DATABASE, --name, --tables or --api")
+        if path or tables or name or api or graphql or manifest:
+            raise click.UsageError(
+                "--example takes no DATABASE, and no other options but --directory"
+            )
         _begin_example(example, directory, form)
         return
     if not path:
         raise click.UsageError(_NO_DATABASE)
     chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
     there, here = Path(directory), Path.cwd()
+    if (api or graphql) and manifest:
+        raise click.UsageError("--manifest is about the tables of a database")
     if api or graphql:
         begun = start_api(path, there, here, graphql=graphql, name=name, operations=chosen)
         _begin_api(begun, directory, form)
         return
-    found = start(path, there, here, name=name, tables=chosen)
+    found = start(path, there, here, name=name, tables=chosen, manifest=manifest)
     if form == "json":
         write_json(_json(found))
     else:

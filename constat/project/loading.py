@@ -697,7 +697,7 @@ TOP_LEVEL: Final = MappingProxyType(
 """The keys of the first level, and what each says."""
 _DATABASE_OPTIONS: Final = ("database", "region")
 _DATABASE_KEYS: Final = (
-    *("uri", "type", "files", "seconds", "rows", "immutable"),
+    *("uri", "type", "files", "seconds", "rows", "immutable", "manifest"),
     *_DATABASE_OPTIONS,
 )
 _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
@@ -955,6 +955,7 @@ class _Loading:
                 for option in _DATABASE_OPTIONS
                 if option in entries
             },
+            manifest=named.text(entries.get("manifest"), f"the manifest of {what}"),
             span=key.span,
         )
 

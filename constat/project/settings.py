@@ -596,6 +596,7 @@ class Database:
 
     `seconds` and `rows` bound a single query. `immutable` promises that nobody writes the file.
     With `files` it is a folder of tables: each name's files in the project.
+    `manifest` is the `manifest.json` of dbt that describes its tables.
     With `frames` its tables are frames of the running program; no configuration says that.
     """
 
@@ -607,6 +608,7 @@ class Database:
     immutable: bool = False
     files: Mapping[str, TableFiles] = field(default_factory=dict, hash=False)
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    manifest: str = ""
     span: Span | None = field(default=None, compare=False, repr=False)
     frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
 

@@ -34,7 +34,7 @@ from constat.catalog.schema.drafting import (
     null_word,
     plural_of,
 )
-from constat.catalog.schema.introspection import reading
+from constat.catalog.schema.introspection import MODEL, Manifest, reading
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
 from constat.catalog.schema.words import identifier, words_of
 from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
@@ -86,6 +86,7 @@ class Beginning:
 
     `secrets` are the values of the variables that stand in the address. `doubts` are comments for
     whoever reads `constat.yaml`, `remarks` those of them, by table, that are about its columns.
+    `manifest` is that of dbt.
     """
 
     name: str
@@ -94,6 +95,7 @@ class Beginning:
     secrets: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     doubts: tuple[str, ...] = ()
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    manifest: str = ""
 
 
 def beginning(written: str, folder: Path, here: Path) -> Beginning:
@@ -364,6 +366,8 @@ def configuration(project: str, beginning: Beginning) -> str:
     if beginning.files:
         entries = (line for item in beginning.files.items() for line in _entry(*item))
         lines = ["    files:", *entries, *(f"    # {one}" for one in beginning.doubts)]
+    if beginning.manifest:
+        lines.append(f"    manifest: {json.dumps(beginning.manifest, ensure_ascii=False)}")
     return _CONFIGURATION.format(
         project=json.dumps(project, ensure_ascii=False),
         name=beginning.name,
@@ -641,21 +645,35 @@ class Started:
 
 
 def start(
-    address: str, folder: Path, here: Path, *, name: str = "", tables: Sequence[str] = ()
+    address: str,
+    folder: Path,
+    here: Path,
+    *,
+    name: str = "",
+    tables: Sequence[str] = (),
+    manifest: str = "",
 ) -> Started:
     """Begin a project; `here` is where relative paths begin, `tables` are those to draft.
+
+    `manifest` is the path of a manifest of dbt that describes the tables.
 
     Raises `ConstatError`: C0851 where there is a project or a file already, C0852 for a database
     that nothing can be read of, C0840 for a table that is not there.
     """
     _require_new(folder)
     begun = _looked_into(beginning(address, folder, here), folder)
+    if manifest:
+        begun = replace(begun, manifest=_within(here / manifest, folder))
+        if problem := Manifest(begun.manifest, folder).problem:
+            hint = "`dbt build` or `dbt parse` writes `target/manifest.json`"
+            raise _starting_refused(f"the manifest cannot be read: {problem}", hint)
     environment = {**os.environ, **begun.secrets}
     database = Database(
         begun.name,
         "files" if begun.files else "sql",
         expand(begun.address, environment),
         files=begun.files,
+        manifest=begun.manifest,
     )
     project = Project(folder.resolve(), name or folder.resolve().name, {begun.name: database})
     catalog = SchemaManager(project, CatalogIndex(None))
@@ -871,6 +889,7 @@ def _chosen(
         raise _starting_refused(f"`{begun.name}` holds no table with a column that can be read")
     unread = [f"left out: {one.message}" for problem in problems for one in problem.diagnostics]
     unread += [f"left out: {one}" for one in found.problems if begun.files]
+    unread += [one for one in found.problems if begun.manifest and not begun.files]
     unread += [
         f"left out: {table.path}: {one}"
         for table in catalog.all_tables()
@@ -888,8 +907,10 @@ def _by_links(catalog: SchemaManager) -> list[str]:
             links[table.label] += 1
             links[one.target] = links.get(one.target, 0) + 1
     readable = [one for one in tables if one.columns]
-    # A view is drafted where it is asked for, or where there is nothing else.
-    stored = [one for one in readable if one.kind != "view"] or readable
+    # A view is drafted where it is asked for, or where there is nothing else. Where there are
+    # models, they are what somebody made for others to read.
+    models = [one for one in readable if one.kind == MODEL]
+    stored = models or [one for one in readable if one.kind != "view"] or readable
     stored.sort(key=lambda one: (-links[one.label], one.label))
     return [one.path for one in stored]
 

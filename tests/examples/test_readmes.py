@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 
+from tests.cli.running import run
 from tests.docs.consoles import agrees, commands
 from tests.docs.warm import warm_constat
 from tests.examples.projects import ROOT
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tests.servers.leasing import ServedDatabase
 
 EXAMPLES = ROOT / "examples"
+DBT = ROOT / ".venv" / "dbt" / "bin" / "dbt"
 WITH_A_SERVER = {"claims", "clients"}
 SHOWN = sorted(
     page.parent.name
@@ -74,3 +76,35 @@ def test_the_page_about_postgresql_prints_what_it_shows(
     postgresql: ServedDatabase, tmp_path: Path
 ) -> None:
     follow("claims", tmp_path, CLAIMS=postgresql.uri)
+
+
+@pytest.mark.examples
+@pytest.mark.skipif(not DBT.exists(), reason="dbt is not there; `make dbt` fetches it")
+def test_the_manifest_that_is_checked_in_says_what_dbt_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "dbt"
+    ignored = shutil.ignore_patterns("target", "rules", "*.duckdb", ".constat")
+    shutil.copytree(EXAMPLES / "dbt", folder, ignore=ignored)
+    quiet = {**os.environ, "DO_NOT_TRACK": "1", "DBT_SEND_ANONYMOUS_USAGE_STATS": "False"}
+    built = subprocess.run(
+        [str(DBT), "build"], cwd=folder, env=quiet, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout
+
+    def told(*words: str) -> str:
+        ran = run("catalog", *words, "--project", folder)
+        assert ran.code == 0, ran
+        return ran.out
+
+    (folder / "rules").mkdir()
+    shown = [
+        ("draft", "customers", "orders", "revenue"),
+        ("show", "orders"),
+        ("show", "raw_orders"),
+    ]
+    written = [told(*words) for words in shown]
+    drafted = (EXAMPLES / "dbt" / "rules" / "sources.dl").read_text(encoding="utf-8")
+    assert written[0].replace("@[null = maybe]", "@[null = none]") == drafted
+    shutil.copy(EXAMPLES / "dbt" / "target" / "manifest.json", folder / "target")
+    assert [told(*words) for words in shown] == written
+    shutil.copytree(EXAMPLES / "dbt" / "rules", folder / "rules", dirs_exist_ok=True)
+    assert run("rules", "test", "--project", folder).code == 0

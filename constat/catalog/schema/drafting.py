@@ -366,7 +366,7 @@ def _as_text(predicate: DraftedPredicate, column: str) -> DraftedPredicate:
 
 def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     """Write a predicate with what a reader has to know of its table."""
-    yield f"/// {_about(one)}"
+    yield from (f"/// {about}" for about in _about(one))
     yield from _names(one)
     for name, reason in one.left_out[:MOST_COLUMNS]:
         yield f"// Left out: {_comment(name)} ({reason})."
@@ -446,14 +446,17 @@ def _near_key(one: DraftedPredicate) -> Iterator[str]:
         yield "// of them counts until they are mended in the source."
 
 
-def _about(one: DraftedPredicate) -> str:
+def _about(one: DraftedPredicate) -> Iterator[str]:
+    """Say what the table is, and what the source says of its columns."""
     table = one.table
     rows = "" if table.rows is None else f", {'' if table.counted else 'about '}{table.rows:,} rows"
     if rows and not table.counted:
         rows += " as the source guesses"
     looked = "all" if one.checked.every else f"the first {one.checked.rows:,}"
     comment = f" {_comment(table.comment)}" if table.comment else ""
-    return f"The {table.kind} {_comment(table.path)}{rows}; {looked} were looked at.{comment}"
+    yield f"The {table.kind} {_comment(table.path)}{rows}; {looked} were looked at.{comment}"
+    told = ((column.name, column.decided.column.comment) for column in one.columns)
+    yield from (f"{name}: {_comment(text)}" for name, text in told if text)
 
 
 def noun_of(one: DraftedPredicate) -> str:

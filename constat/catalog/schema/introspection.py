@@ -1,16 +1,22 @@
-"""Look at a source: open it, name its state, read its tables, infer relationships."""
+"""Look at a source: open it, name its state, read its tables, infer relationships.
+
+Where a manifest of dbt describes the tables, what it says of them is taken over: descriptions,
+and as keys and relationships what its tests demand of all rows.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError
 from constat.catalog.drivers import open_connection
 from constat.catalog.schema import local, servers
-from constat.catalog.schema.described import Relationship, family_of
+from constat.catalog.schema.described import Relationship, family_of, shortened
 from constat.catalog.schema.servers import introspect as inspect_other
 from constat.catalog.schema.words import singular, words_of
 from constat.catalog.sqlite import SqliteConnection
@@ -20,6 +26,7 @@ from constat.project import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from constat.catalog.connection import Connection
     from constat.catalog.schema.described import ColumnSchema, SourceSchema, TableSchema
@@ -169,7 +176,18 @@ def _looked(source: Database | ApiSetting, project: Project, known: str, *, anew
 
         state, schema, changes = operations.look_at_api(source, project, known, anew=anew)
         return Look(state, schema, changes=changes)
-    seconds, database = project.catalog.seconds, source
+    if not source.manifest:
+        return _read(source, project, known)
+    manifest = Manifest(source.manifest, project.folder)
+    seen, _, described = known.partition(_DESCRIBED)
+    look = _read(source, project, seen if described == manifest.state else "")
+    fingerprint = f"{look.fingerprint}{_DESCRIBED}{manifest.state}" if look.fingerprint else ""
+    schema = None if look.schema is None else manifest.described(look.schema)
+    return replace(look, fingerprint=fingerprint, schema=schema)
+
+
+def _read(database: Database, project: Project, known: str) -> Look:
+    seconds = project.catalog.seconds
     if database.kind == _FILES:
         return Look(*local.look(database, project.folder, seconds, known))
     with reading(database, project) as connection:
@@ -245,3 +263,218 @@ def _without_columns(table: TableSchema, setting: CatalogSetting) -> TableSchema
         unique=tuple(one for one in table.unique if names.issuperset(one)),
         relationships=tuple(one for one in table.relationships if names.issuperset(one.columns)),
     )
+
+
+# A manifest is what `dbt build` leaves in `target/manifest.json`: JSON, with an entry for each
+# model, seed, snapshot, source and test. Everything in it is taken for a claim: drafts are held
+# against the rows, and `check-data` tells which of them break it.
+
+MODEL: Final = "model"
+"""The kind of a table or view that a manifest calls a model."""
+_DESCRIBED: Final = " manifest:"
+_LARGEST_MANIFEST: Final = 512 << 20
+_RELATIONS: Final = (MODEL, "seed", "snapshot", "source")
+_UNIQUE: Final = ("unique", "unique_combination_of_columns")
+_TESTS: Final = {None: ("unique", "not_null", "relationships"), "dbt_utils": _UNIQUE[1:]}
+_MOST_MISSING: Final = 20
+_BY_TEST: Final = "a test of dbt says so"
+
+
+@frozen
+class _Described:
+    """A relation of a manifest: where it is stored, and what is said of it and of its columns."""
+
+    kind: str
+    name: str
+    schema: str
+    comment: str
+    columns: Mapping[str, str] = field(hash=False)
+
+
+@frozen
+class _Demand:
+    """A test that all rows of `node` have to pass; of a relationship with the node it points to."""
+
+    test: str
+    node: str
+    columns: tuple[str, ...]
+    target: str
+    target_column: str
+
+
+class Manifest:
+    """What a manifest of dbt says; `state` names its content, or why it cannot be read."""
+
+    def __init__(self, path: str, folder: Path) -> None:
+        self._path = path
+        self.problem = ""
+        self._described: Mapping[str, _Described] = {}
+        self._demands: Mapping[str, Sequence[_Demand]] = {}
+        try:
+            file = folder / path
+            if file.stat().st_size > _LARGEST_MANIFEST:
+                self.problem = f"it is larger than {_LARGEST_MANIFEST >> 20} MiB"
+            else:
+                content = file.read_bytes()
+                self.state = hashlib.sha256(content).hexdigest()[:32]
+                self._described, self._demands = _said(json.loads(content))
+        except OSError as problem:
+            self.problem = problem.strerror or type(problem).__name__
+        except (ValueError, RecursionError):
+            self.problem = "it is no manifest of dbt"
+        self.state = self.problem or self.state
+
+    def described(self, source: SourceSchema) -> SourceSchema:
+        """Give the tables with what the manifest says of them, and say what it has beside them."""
+        if self.problem:
+            said = f"the manifest `{shortened(self._path, 200)}` was not read: {self.problem}"
+            return replace(source, problems=(*source.problems, said))
+        labels, missing = self._places(source.tables)
+        by_label = {one.label: one for one in source.tables}
+        places = {node: by_label[label] for node, label in labels.items()}
+        nodes = {label: node for node, label in labels.items()}
+        tables = [
+            self._table(one, nodes[one.label], places) if one.label in nodes else one
+            for one in source.tables
+        ]
+        listed = ", ".join(f"`{shortened(one, 80)}`" for one in missing[:_MOST_MISSING])
+        more = f" and {len(missing) - _MOST_MISSING:,} more" if missing[_MOST_MISSING:] else ""
+        problems = list(source.problems)
+        if missing:
+            problems.append(f"no table is there for {listed}{more} of the manifest")
+        return replace(source, tables=tuple(tables), problems=tuple(problems))
+
+    def _places(self, tables: Sequence[TableSchema]) -> tuple[dict[str, str], list[str]]:
+        """Give the label of the table of each node, and the names of those without one."""
+        labels: dict[str, str] = {}
+        missing: list[str] = []
+        by_name: dict[str, list[TableSchema]] = defaultdict(list)
+        for table in tables:
+            by_name[table.name.casefold()].append(table)
+        for node, one in self._described.items():
+            alike = by_name[one.name.casefold()]
+            exact = [table for table in alike if table.schema.casefold() == one.schema.casefold()]
+            # Where no query has to name the schema, the table says none.
+            fitting = exact or [table for table in alike if not table.schema]
+            if len(fitting) == 1 and fitting[0].label not in labels.values():
+                labels[node] = fitting[0].label
+            elif one.kind != "source":
+                missing.append(one.name)
+        return labels, missing
+
+    def _table(
+        self, table: TableSchema, node: str, places: Mapping[str, TableSchema]
+    ) -> TableSchema:
+        said, demands = self._described[node], self._demands.get(node, ())
+        names = {column.name.casefold(): column.name for column in table.columns}
+        known = [one for one in demands if names.keys() >= set(one.columns)]
+        filled = {one.columns[0] for one in known if one.test == "not_null"}
+        unique = [one.columns for one in known if one.test in _UNIQUE]
+        keys = [one for one in unique if filled.issuperset(one)]
+        key = table.key or (tuple(names[each] for each in keys[0]) if keys else ())
+        others = (tuple(names[each] for each in one) for one in unique)
+        columns = [
+            replace(
+                one,
+                comment=said.columns.get(one.name.casefold()) or one.comment,
+                nullable=one.nullable and one.name.casefold() not in filled,
+            )
+            for one in table.columns
+        ]
+        lacking = [one for one in said.columns if one not in names]
+        return replace(
+            table,
+            kind=MODEL if said.kind == MODEL else table.kind,
+            comment=said.comment or table.comment,
+            columns=tuple(columns),
+            key=key,
+            unique=tuple(dict.fromkeys((*table.unique, *(one for one in others if one != key)))),
+            relationships=(
+                *table.relationships,
+                *_demanded(table, known, names, places),
+            ),
+            problems=(
+                *table.problems,
+                *(f"it has no column `{shortened(one, 80)}` of the manifest" for one in lacking),
+            ),
+        )
+
+
+def _demanded(
+    table: TableSchema,
+    demands: Sequence[_Demand],
+    names: Mapping[str, str],
+    places: Mapping[str, TableSchema],
+) -> Iterator[Relationship]:
+    """Give the relationships that tests demand and the source itself does not declare."""
+    declared = {(one.columns, one.target) for one in table.relationships}
+    for one in demands:
+        own, target = tuple(names[each] for each in one.columns), places.get(one.target)
+        column = None if target is None else target.column(one.target_column)
+        if one.test != "relationships" or target is None or column is None:
+            continue
+        if (own, target.label) not in declared:
+            yield Relationship(own, target.label, (column.name,), evidence=_BY_TEST)
+
+
+def _said(
+    manifest: object,
+) -> tuple[dict[str, _Described], dict[str, list[_Demand]]]:
+    """Give relations, and demands by relation; entries of another form are passed over.
+
+    Raises `ValueError` for what is no manifest.
+    """
+    if "/dbt/manifest/" not in str(_in(manifest, "metadata").get("dbt_schema_version")):
+        raise ValueError
+    described: dict[str, _Described] = {}
+    demands: dict[str, list[_Demand]] = defaultdict(list)
+    for name, node in {**_in(manifest, "nodes"), **_in(manifest, "sources")}.items():
+        kind, config = _in(node, "").get("resource_type"), _in(node, "config")
+        if kind == "test" and (demand := _demand(node, config)) is not None:
+            demands[demand.node].append(demand)
+        if kind not in _RELATIONS or config.get("materialized") == "ephemeral":
+            continue
+        columns = {
+            column.casefold(): _line(_in(said, "").get("description"))
+            for column, said in _in(node, "columns").items()
+        }
+        stored = node.get("alias") or node.get("identifier") or node.get("name")
+        comment = _line(node.get("description"))
+        described[name] = _Described(kind, str(stored), str(node.get("schema")), comment, columns)
+    return described, demands
+
+
+def _demand(test: Mapping[str, Any], config: Mapping[str, Any]) -> _Demand | None:
+    """Read a test; `None` for one that a row may break, or that is not known here."""
+    told = _in(test, "test_metadata")
+    of, name, space = _in(told, "kwargs"), told.get("name"), told.get("namespace")
+    loose = config.get("where") or config.get("limit") or config.get("enabled") is False
+    warns = str(config.get("severity") or "error").casefold() != "error"
+    counts = (config.get("error_if"), config.get("fail_calc"))
+    others = counts[0] not in (None, "!= 0") or counts[1] not in (None, "count(*)")
+    if not isinstance(space, str | None) or name not in _TESTS.get(space, ()):
+        return None
+    listed = of.get("combination_of_columns") or [of.get("column_name")]
+    columns = tuple(one.casefold() for one in _texts(listed))
+    if loose or warns or others or not columns or len(columns) != len(listed):
+        return None
+    node, field_name = str(test.get("attached_node")), of.get("field")
+    nodes = _texts(_in(test, "depends_on").get("nodes"))
+    target = next((one for one in nodes if one != node), node)
+    return _Demand(str(name), node, columns, target, str(field_name))
+
+
+def _in(value: object, key: str) -> Mapping[str, Any]:
+    """Give an object of JSON, or the one under a key of it; an empty one where there is none."""
+    found = value if isinstance(value, dict) else {}
+    inner = found.get(key) if key else found
+    return inner if isinstance(inner, dict) else {}
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def _line(text: object) -> str:
+    """Give a description in one line."""
+    return shortened(" ".join(text.split())) if isinstance(text, str) else ""
