@@ -69,30 +69,25 @@ def init_command(  # noqa: PLR0913  its options
     Exit codes: 0 begun, 2 bad usage, a project or file is there already, or no database is read.
     """
     if example is not None:
-        if path or tables or name or api or graphql or manifest:
-            raise click.UsageError(
-                "--example takes no DATABASE, and no other options but --directory"
-            )
-        _begin_example(example, directory, form)
+        alone = not (path or tables or name or api or graphql or manifest)
+        _begin_example(example, directory, form, alone=alone)
         return
     if not path:
         raise click.UsageError(_NO_DATABASE)
     chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
     there, here = Path(directory), Path.cwd()
-    if (api or graphql) and manifest:
-        raise click.UsageError("--manifest is about the tables of a database")
     if api or graphql:
+        if manifest:
+            raise click.UsageError("--manifest is about the tables of a database")
         begun = start_api(path, there, here, graphql=graphql, name=name, operations=chosen)
         _begin_api(begun, directory, form)
         return
-    found = start(path, there, here, name=name, tables=chosen, manifest=manifest)
-    if form == "json":
-        write_json(_json(found))
-    else:
-        _write(found, directory)
+    _show(start(path, there, here, name=name, tables=chosen, manifest=manifest), directory, form)
 
 
-def _begin_example(example: str, directory: str, form: str) -> None:
+def _begin_example(example: str, directory: str, form: str, *, alone: bool) -> None:
+    if not alone:
+        raise click.UsageError("--example takes no DATABASE, and no other options but --directory")
     files = start_example(example, Path(directory))
     goal = FIRST_GOALS[example]
     if form == "json":
@@ -148,6 +143,13 @@ def _write_next(goal: str, directory: str, *, cases: bool, look: bool = False) -
     if look:
         write(f"      constat check-data{place}")
     write("      constat help language")
+
+
+def _show(found: Started, directory: str, form: str) -> None:
+    if form == "json":
+        write_json(_json(found))
+    else:
+        _write(found, directory)
 
 
 def _write(found: Started, directory: str) -> None:

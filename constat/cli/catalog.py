@@ -288,7 +288,9 @@ def search_command(
         write_json({"hits": hits, "meant": list(found.meant)})
         return
     for one in found.hits:
-        write(f"{one.kind:<9}  {one.name}" + (f"  {' '.join(one.about.split())}" if one.about else ""))
+        write(
+            f"{one.kind:<9}  {one.name}" + (f"  {' '.join(one.about.split())}" if one.about else "")
+        )
     if not found.hits:
         meant = ", ".join(found.meant)
         note("nothing fits" + (f"; near are: {meant}" if meant else ""))

@@ -662,11 +662,7 @@ def start(
     """
     _require_new(folder)
     begun = _looked_into(beginning(address, folder, here), folder)
-    if manifest:
-        begun = replace(begun, manifest=_within(here / manifest, folder))
-        if problem := Manifest(begun.manifest, folder).problem:
-            hint = "`dbt build` or `dbt parse` writes `target/manifest.json`"
-            raise _starting_refused(f"the manifest cannot be read: {problem}", hint)
+    begun = replace(begun, manifest=_manifest(manifest, folder, here))
     environment = {**os.environ, **begun.secrets}
     database = Database(
         begun.name,
@@ -705,6 +701,15 @@ def start(
         tuple(begun.secrets),
         (*_hints(begun, predicates), *unread),
     )
+
+
+def _manifest(named: str, folder: Path, here: Path) -> str:
+    """Give the path of a manifest as `constat.yaml` names it; refuse one that cannot be read."""
+    path = _within(here / named, folder) if named else ""
+    if path and (problem := Manifest(path, folder).problem):
+        hint = "`dbt build` or `dbt parse` writes `target/manifest.json`"
+        raise _starting_refused(f"the manifest cannot be read: {problem}", hint)
+    return path
 
 
 def _looked_into(begun: Beginning, folder: Path) -> Beginning:

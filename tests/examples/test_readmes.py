@@ -41,7 +41,7 @@ def follow(name: str, folder: Path, **environment: str) -> None:
     shutil.copytree(ROOT / "rules", folder / "rules", ignore=ignored)
     last = 0
     with TemporaryDirectory() as place, warm_constat(Path(place)) as warm:
-        path = os.pathsep.join([str(warm), str(Path(sys.executable).parent), os.environ["PATH"]])
+        cold = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         for command in commands(here / "README.md"):
             if sent := _PSQL.fullmatch(command.line):
                 # Whoever runs the tests may lack the server's own client.
@@ -50,6 +50,8 @@ def follow(name: str, folder: Path, **environment: str) -> None:
                     link.execute(text.encode())
                 last = 0
                 continue
+            # A process that runs already looks for modules where it did before.
+            path = cold if "PYTHONPATH=" in command.line else f"{warm}{os.pathsep}{cold}"
             ran = subprocess.run(
                 ["bash", "-c", f"(exit {last}); {command.line}"],
                 cwd=here,
