@@ -664,14 +664,7 @@ def start(
     begun = _looked_into(beginning(address, folder, here), folder)
     begun = replace(begun, manifest=_manifest(manifest, folder, here))
     environment = {**os.environ, **begun.secrets}
-    database = Database(
-        begun.name,
-        "files" if begun.files else "sql",
-        expand(begun.address, environment),
-        files=begun.files,
-        manifest=begun.manifest,
-    )
-    project = Project(folder.resolve(), name or folder.resolve().name, {begun.name: database})
+    project = _project(begun, folder, name, environment)
     catalog = SchemaManager(project, CatalogIndex(None))
     try:
         chosen, left_out, unread = _chosen(catalog, begun, tables)
@@ -701,6 +694,18 @@ def start(
         tuple(begun.secrets),
         (*_hints(begun, predicates), *unread),
     )
+
+
+def _project(begun: Beginning, folder: Path, name: str, environment: Mapping[str, str]) -> Project:
+    """Give the project as its configuration will have it, without rules."""
+    database = Database(
+        begun.name,
+        "files" if begun.files else "sql",
+        expand(begun.address, environment),
+        files=begun.files,
+        manifest=begun.manifest,
+    )
+    return Project(folder.resolve(), name or folder.resolve().name, {begun.name: database})
 
 
 def _manifest(named: str, folder: Path, here: Path) -> str:
