@@ -11,6 +11,7 @@ import json
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError
@@ -275,7 +276,9 @@ _DESCRIBED: Final = " manifest:"
 _LARGEST_MANIFEST: Final = 512 << 20
 _RELATIONS: Final = (MODEL, "seed", "snapshot", "source")
 _UNIQUE: Final = ("unique", "unique_combination_of_columns")
-_TESTS: Final = {None: ("unique", "not_null", "relationships"), "dbt_utils": _UNIQUE[1:]}
+_TESTS: Final = MappingProxyType(
+    {None: ("unique", "not_null", "relationships"), "dbt_utils": _UNIQUE[1:]}
+)
 _MOST_MISSING: Final = 20
 _BY_TEST: Final = "a test of dbt says so"
 
