@@ -71,11 +71,15 @@ lint: $(STAMP) ## Check format, lint, types and import contracts.
 	$(BIN)/mypy
 
 # What every worker would compile for itself is compiled once, by the processor that the types do
-# not need. Without it the tests take longer and are the same.
-.PHONY: compiled
-compiled: install
-	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q --collect-only $(PYTEST_ARGS) \
+# not need: all tests at first, later those that changed. Without it the tests are the same.
+COMPILED := $(VENV)/compiled.stamp
+TESTS := $(shell find tests -name '*.py')
+$(COMPILED): $(TESTS) $(STAMP) | install
+	@set -- $(if $(wildcard $@),$(if $(filter $(STAMP),$?),tests,$(strip $(foreach \
+		one,$?,$(if $(filter test_%,$(notdir $(one))),$(one))))),tests); \
+	test $$# = 0 || env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q --collect-only "$$@" \
 		>/dev/null 2>&1 || true
+	@touch $@
 
 # Never fails: without npm or network the tests that need a browser are skipped with the reason.
 .PHONY: browser
@@ -105,7 +109,7 @@ ARCHITECTURE := tests/architecture
 WHOLE = $(if $(P)$(PYTEST_ARGS),,yes)
 
 .PHONY: architecture
-architecture: compiled
+architecture: $(if $(WHOLE),$(COMPILED),install)
 	$(if $(WHOLE),CONSTAT_ONLY_CORE=1 $(BIN)/python -m pytest -q $(ARCHITECTURE))
 
 # The core needs neither a server nor a browser; P=sql takes the tests of one package.

@@ -53,6 +53,10 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, filename=str(self.path))
 
+    @cached_property
+    def imports(self) -> tuple[Import, ...]:
+        return tuple(_imports(self, self.tree, in_function=False, for_types_only=False))
+
     @property
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
@@ -96,6 +100,7 @@ def sources_in(folder: Path) -> tuple[Source, ...]:
     return tuple(read(path) for path in sorted(folder.glob("*.py")))
 
 
+@cache
 def read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
     parts = path.relative_to(ROOT).with_suffix("").parts
@@ -103,8 +108,8 @@ def read(path: Path) -> Source:
     return Source(path, name, text)
 
 
-def imports(source: Source) -> Iterator[Import]:
-    yield from _imports(source, source.tree, in_function=False, for_types_only=False)
+def imports(source: Source) -> tuple[Import, ...]:
+    return source.imports
 
 
 def _imports(
