@@ -137,6 +137,11 @@ def file_outside(database: Database, folder: Path) -> Path | None:
     return None
 
 
+def is_local(database: Database) -> bool:
+    """Whether a database is read from files of this machine."""
+    return bool(database.files) or (database.address.text or "").startswith((_SQLITE, _DUCKDB))
+
+
 @frozen
 class Target:
     """A parsed address. `backend` is SQLAlchemy's name of the dialect, `sql` is sqlglot's."""

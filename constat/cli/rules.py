@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +27,7 @@ from constat.cli.output import (
     write_pieces,
 )
 from constat.cli.tables import Table
-from constat.diagnostics import ConstatError, Diagnostic, counted, to_json
+from constat.diagnostics import ConstatError, Diagnostic, Severity, counted, render, to_json
 from constat.library import check_rules, rule_files
 from constat.library.cases import to_junit, to_sarif
 from constat.library.listing import Rewritten, declared_near, list_rules, read_listing, rewrite
@@ -35,9 +35,11 @@ from constat.library.pydatalog_rules import WRITTEN, import_rules
 from constat.project import find_project, load_project
 from constat.session import Session
 from constat.session.cases import run_cases
+from constat.session.diagnosis import with_sources
 from constat.store.drafts import mentioned
 from constat.syntax.argument_styles import ArgumentStyle
 from constat.syntax.loading import MAX_FILE
+from constat.tiers.declarations import check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -106,7 +108,13 @@ def list_command(
 def _listing(paths: Sequence[str], project: str | None) -> tuple[Listing, tuple[Draft, ...]]:
     if not paths:
         with Session(project) as session, asked(session):
-            return list_rules(session.program), session.drafts.list("proposed")
+            listing = list_rules(session.program)
+            found: list[Diagnostic] = []
+            check_sources(session.project, session.program.program.predicates.values(), found)
+            if found:
+                warned = [replace(one, severity=Severity.WARNING) for one in found]
+                note(render(warned, session.texts, colour=False).rstrip("\n"))
+            return listing, session.drafts.list("proposed")
     texts: dict[str, str] = {}
     try:
         return read_listing([Path(path) for path in paths], texts), ()
@@ -195,7 +203,9 @@ def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator
 def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project: str | None) -> int:
     """Check rule files, and folders of them, as one program; those of the project without PATH.
 
-    The cases of libraries are left out: `constat rules test` runs them. With --portable every
+    The cases of libraries are left out: `constat rules test` runs them. What the files of a project
+    name as sources has to be there: names without asking, tables and columns where the data is in
+    files; `constat doctor` asks servers as well. With --portable every
     construct is named that stock Souffle 2.5 would not load, or would answer differently, with what
     to write instead; these are warnings, and they make the exit code 1. So does a sentence of
     `@[says]` that leaves out a column, or a value that its rule compares.
@@ -209,11 +219,7 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project:
     Exit codes: 0 no errors, 1 a sentence leaves out a value, or not portable (with --portable),
     2 errors, 78 all errors are constructs refused on purpose.
     """
-    if paths:
-        checked = check_rules([Path(path) for path in paths], portable=portable)
-    else:
-        own = _project(project)
-        checked = check_rules(own.rules, own.rule_roots, portable=portable)
+    checked = _checked([Path(path) for path in paths], project, portable=portable)
     if form == "json":
         write_json(_check_json(checked))
     else:
@@ -224,6 +230,23 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project:
             for name, columns in checked.unused:
                 write(f"no rule uses {', '.join(columns)} of `{name}`")
     return checked.exit_code
+
+
+def _checked(paths: Sequence[Path], project: str | None, *, portable: bool) -> Checked:
+    if not paths:
+        own = _project(project)
+        checked = check_rules(own.rules, own.rule_roots, portable=portable, project=own)
+        return with_sources(checked, own, whole=True)
+    checked = check_rules(paths, portable=portable)
+    try:
+        around = _project(project)
+    except ConstatError:
+        # Files are checked with no project around them, too.
+        return checked
+    theirs = {one.resolve() for one in around.rules}
+    if not all(one.resolve() in theirs for one in checked.files):
+        return checked
+    return with_sources(checked, around, whole=False)
 
 
 def _check_json(checked: Checked) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -325,6 +325,8 @@ class Checked:
     """Columns that a query selects and no rule uses, by predicate: they are not fetched."""
     incomplete: tuple[Diagnostic, ...] = ()
     """Sentences that leave out a value."""
+    program: AnalysedProgram | None = field(default=None, compare=False, repr=False)
+    """What was read; `None` where there are errors."""
     portability: tuple[Diagnostic, ...] | None = None
     """What stock Souffle would not load or answer differently; `None` where it was not asked."""
 
@@ -346,11 +348,16 @@ class Checked:
 
 
 def check_rules(
-    paths: Sequence[Path], roots: Sequence[Path] = (), *, portable: bool = False
+    paths: Sequence[Path],
+    roots: Sequence[Path] = (),
+    *,
+    portable: bool = False,
+    project: Project | None = None,
 ) -> Checked:
     """Check files together. `roots` are further folders that includes may reach.
 
-    With `portable`, also what stock Souffle would make of them.
+    With `portable`, also what stock Souffle would make of them; with a `project` its facts and
+    policies count.
     """
     diagnostics: list[Diagnostic] = []
     texts: dict[str, str] = {}
@@ -358,7 +365,8 @@ def check_rules(
     analysed = None
     if not diagnostics:
         folders = [path if path.is_dir() else path.parent for path in paths]
-        analysed = read_rules(files, [*folders, *roots], diagnostics, texts)
+        reading = Reading(project)
+        analysed = read_rules(files, [*folders, *roots], diagnostics, texts, reading)
     return Checked(
         files,
         len(analysed.program.predicates) if analysed else 0,
@@ -367,6 +375,7 @@ def check_rules(
         texts,
         _unused(analysed) if analysed else (),
         tuple(incomplete_sentences(analysed)) if analysed else (),
+        analysed,
         _portability(analysed, texts) if portable and analysed else None,
     )
 

@@ -238,7 +238,8 @@ class Application:
 
     async def _ready(self, _: Request) -> Response:
         try:
-            await self._service.run(lambda session: session.program)
+            # Without the sources that the rules name no goal over them is answered.
+            await self._service.run(lambda session: session.externals)
         except Refused:
             # What is wrong is told to who has a token.
             return _json({"status": "not ready"}, 503)

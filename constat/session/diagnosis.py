@@ -9,16 +9,17 @@ import sqlite3
 import stat
 import sys
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
-from constat.catalog.drivers import file_outside
+from constat.catalog.drivers import file_outside, is_local
 from constat.catalog.schema.checking import misfits
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.local import look
-from constat.diagnostics import ConstatError, Severity, counted
+from constat.diagnostics import ConstatError, Diagnostic, Severity, counted
 from constat.explore.sandbox.levels import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
 from constat.frozen import frozen
@@ -28,7 +29,7 @@ from constat.project.loading import environment_of
 from constat.project.settings import ANTHROPIC, REPLAY, TASKS, WEAK
 from constat.session.catalog import remarks_of
 from constat.tiers.database import check_columns, meant
-from constat.tiers.declarations import check_declarations
+from constat.tiers.declarations import check_declarations, check_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.catalog import Connection
-    from constat.diagnostics import Diagnostic
-    from constat.logic import Predicate
+    from constat.library import Checked
+    from constat.logic import Predicate, Program
     from constat.project import Database, KeySetting, Project
     from constat.project.apis import ApiSetting
     from constat.project.documents import DocumentsSetting
@@ -152,6 +153,7 @@ def _none(reasons: str, *, weak: bool) -> Finding:
 
 _MOST_NAMED: Final = 8
 _SECONDS_OF_DOCUMENTS: Final = 60.0
+_NOT_THERE: Final = "mend the uri, or put the database there"
 _HELPS: Final = (
     ("C0521", "raise `seconds` of the database, or of `catalog:`"),
     ("C0541", "mend the path in `files:`, or put the file there"),
@@ -189,7 +191,9 @@ def _database(
             tables = {one.name for one in connection.tables().values()}
             seconds = project.catalog.seconds
             problems = [
-                finding for one in predicates for finding in _query(check, one, connection, seconds)
+                told(check, found)
+                for one in predicates
+                for found in _query(one, connection, seconds)
             ]
             problems += _remarks(project, database, connection)
             state = "" if connection.snapshot else "; not one snapshot: its reads may differ"
@@ -197,7 +201,7 @@ def _database(
         yield from (told(check, one) for one in problem.diagnostics)
         return
     except (SourceFailureError, QueryMistakeError) as problem:
-        hint = dict(_HELPS).get(problem.code, "mend the uri, or put the database there")
+        hint = dict(_HELPS).get(problem.code, _NOT_THERE)
         yield Finding(check, ERROR, problem.reason, hint, problem.code)
         return
     yield from problems
@@ -286,28 +290,71 @@ def _documents(
         yield Finding(check, NOTE, "no predicate asks them", hint)
 
 
-def _query(
-    check: str, predicate: Predicate, connection: Connection, seconds: float
-) -> Iterator[Finding]:
+def with_sources(checked: Checked, project: Project, *, whole: bool) -> Checked:
+    """Hold checked rules against the project: what they name as sources has to be there.
+
+    `whole` says that they are all rules of the project, so that its `facts:` must fit as well.
+    """
+    if checked.program is None:
+        return checked
+    found: list[Diagnostic] = []
+    if whole:
+        check_declarations(project, checked.program, found)
+    else:
+        check_sources(project, checked.program.program.predicates.values(), found)
+    if not found:
+        found += local_mistakes(project, checked.program.program)
+    every = sorted([*checked.diagnostics, *found], key=lambda one: one.place)
+    return replace(checked, diagnostics=tuple(every))
+
+
+def local_mistakes(project: Project, program: Program) -> Iterator[Diagnostic]:
+    """Hold the queries over files of this machine against their tables; asks no server.
+
+    A file that is missing is a warning: rules are also checked where the data is not.
+    """
+    predicates = list(program.predicates.values())
+    for database in project.databases.values():
+        asked = [one for one in predicates if one.source and one.source.name == database.name]
+        if not asked or not is_local(database):
+            continue
+        try:
+            with reading(database, project) as connection:
+                seconds = project.catalog.seconds
+                found = [one for each in asked for one in _query(each, connection, seconds)]
+        except ConstatError as problem:
+            yield from (replace(one, severity=Severity.WARNING) for one in problem.diagnostics)
+        except (SourceFailureError, QueryMistakeError) as problem:
+            hint = dict(_HELPS).get(problem.code, _NOT_THERE)
+            message = f"database `{database.name}`: {problem.reason}"
+            yield Diagnostic(
+                problem.code, message, database.span, severity=Severity.WARNING, help=hint
+            )
+        else:
+            yield from found
+
+
+def _query(predicate: Predicate, connection: Connection, seconds: float) -> Iterator[Diagnostic]:
     """Hold a query against the tables, and the declaration against the first rows."""
     source = predicate.source
     query = source.parameters.get("query", "") if source else ""
     if not query:
         return
-    place = f"{source.span.source}:{source.span.line}: " if source and source.span else ""
-    message = f"{place}the query of `{predicate.name}`: "
+    span = source.span if source else None
+    message = f"the query of `{predicate.name}`: "
     try:
         guarded = guard(query, connection.dialect)
         check_columns(predicate, guarded, connection)
         for one in misfits(predicate, guarded, connection, seconds):
-            yield Finding(check, WARNING, place + one.message, one.help, one.code)
+            yield replace(one, span=span, severity=Severity.WARNING)
     except QueryMistakeError as problem:
         hint = problem.help or meant(problem.reason, connection)
         hint = hint or f"`constat explain {problem.code}`"
-        yield Finding(check, ERROR, message + problem.reason, hint, problem.code)
+        yield Diagnostic(problem.code, message + problem.reason, span, help=hint)
     except SourceFailureError as problem:
         hint = dict(_HELPS).get(problem.code, "mend the source")
-        yield Finding(check, WARNING, message + problem.reason, hint, problem.code)
+        told_of = message + problem.reason
+        yield Diagnostic(problem.code, told_of, span, severity=Severity.WARNING, help=hint)
 
 
 def _without_source(project: Project, analysed: AnalysedProgram) -> Iterator[Finding]:

@@ -6,6 +6,8 @@ rule file is shown as `is_vip(C001)`.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -75,6 +77,9 @@ def shown_goal(predicate: Predicate, goal: Atom) -> str:
 # comes nearest to it there.
 
 _MOST_PLACES: Final = 200
+_DASHES: Final = frozenset("-_\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
+_ZEROS: Final = re.compile(r"(?<![\d.,])0+(?=\d)")
+_WRITTEN: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("æ", "a"), ("ø", "o"), ("œ", "o"))
 
 
 @frozen
@@ -126,14 +131,29 @@ def unmet_constants(
 
 
 def _nearest(text: str, candidates: Collection[str]) -> str | None:
-    """Give the value that differs in case and blanks alone, else the one with the fewest edits."""
-    folded = _folded(text)
-    alike = sorted(one for one in candidates if _folded(one) == folded)
-    return alike[0] if alike else nearest(text, sorted(candidates))
+    """Give the value that is alike, else one that sounds alike, else that with the fewest edits."""
+    ordered = sorted(candidates)
+    for fold in (_folded, _plain):
+        folded = fold(text)
+        if folded and (alike := next((one for one in ordered if fold(one) == folded), None)):
+            return alike
+    return nearest(text, ordered)
 
 
 def _folded(text: str) -> str:
-    return "".join(text.split()).casefold()
+    """Leave out case, blanks, dashes, zeros before a number and how wide letters are."""
+    wide = unicodedata.normalize("NFKC", text).casefold()
+    joined = "".join(one for one in wide if not one.isspace() and one not in _DASHES)
+    return _ZEROS.sub("", joined)
+
+
+def _plain(text: str) -> str:
+    """Leave out marks over letters, too, and what is written for them."""
+    marked = unicodedata.normalize("NFD", _folded(text))
+    letters = "".join(one for one in marked if not unicodedata.combining(one))
+    for written, letter in _WRITTEN:
+        letters = letters.replace(written, letter)
+    return letters
 
 
 class _Places:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import Diagnostic
+from constat.diagnostics import Diagnostic, nearest
 from constat.evaluation import Origin
 from constat.frozen import frozen
 from constat.logic import NULL_POLICIES
@@ -30,6 +30,7 @@ CERTIFICATES: Final = "certificates"
 """The source of an `.input`, and the name of its tier."""
 
 _PARAMETERS: Final = ("source", "folder", "rules")
+_MOST_SOURCES: Final = 8
 _PIN: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 
@@ -294,12 +295,11 @@ def _is_kept_for_none(source: Source, project: Project) -> bool:
     return not (wish == "true" or (wish is None and project.record.covers(source.name)))
 
 
-def check_declarations(
-    project: Project, analysed: AnalysedProgram, diagnostics: list[Diagnostic]
+def check_sources(
+    project: Project, predicates: Iterable[Predicate], diagnostics: list[Diagnostic]
 ) -> None:
-    """Report unknown sources, policies and names."""
-    predicates = analysed.program.predicates
-    for predicate in predicates.values():
+    """Report what the project does not have of what these `.input` and attributes name."""
+    for predicate in predicates:
         _check_source(predicate, project, diagnostics)
         check_certificates(predicate, project, diagnostics)
         _check_key(predicate, diagnostics)
@@ -309,6 +309,14 @@ def check_declarations(
         check_documents(predicate, project, diagnostics)
         for attributes in (predicate.attributes, *(c.attributes for c in predicate.columns)):
             _check_policy(attributes.get("null", "error"), predicate, diagnostics)
+
+
+def check_declarations(
+    project: Project, analysed: AnalysedProgram, diagnostics: list[Diagnostic]
+) -> None:
+    """Report unknown sources, policies and names."""
+    predicates = analysed.program.predicates
+    check_sources(project, predicates.values(), diagnostics)
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
     keys = {config_key(predicate) for predicate in external}
     for name, table in project.facts.items():
@@ -334,7 +342,7 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
         message = f"`{predicate.name}` has the source `{source.name}`, which the project has not"
         if not source.name:
             message = f"`{predicate.name}` has a query and no `source`"
-        hint = suggestion(source.name, known - {CONFIG})
+        hint = _sources_help(source.name, known, project)
         diagnostics.append(Diagnostic("C0510", message, source.span, help=hint))
     elif source.name in project.databases and not source.parameters.get("query"):
         columns = ", ".join(column.name for column in predicate.columns)
@@ -352,6 +360,20 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
         if source.parameters.get(name, "true") not in {"true", "false"}:
             message = f"`.input {predicate.name}` has a `{name}` that is neither true nor false"
             diagnostics.append(Diagnostic("C0513", message, source.span))
+
+
+def _sources_help(written: str, known: set[str], project: Project) -> str:
+    """Say what may stand as `source`: the nearest name, what else there is, or no `.input`."""
+    near = nearest(written, sorted(known))
+    listed = ", ".join(f"`{one}`" for one in sorted(known - {CONFIG})[:_MOST_SOURCES])
+    configured, place = f'source = "{CONFIG}"', project.config_name
+    there = f"the project has {listed}" if listed else "the project has no source yet"
+    use = f'write `source = "{near}"`' if near else f"{there}: name one"
+    new = f", or add `{written}:` under `databases:` of {place}" if written else ""
+    return (
+        f"{use}{new}; rows that stand under `facts:` of {place} have `{configured}`; where"
+        " people state the rows, or nobody yet, delete the `.input`"
+    )
 
 
 def _model(predicate: Predicate, project: Project) -> Iterable[str]:

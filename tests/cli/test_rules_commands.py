@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import sqlite3
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -300,6 +301,81 @@ def test_test_runs_the_cases_of_the_project(shop: Path) -> None:
     assert ran.code == 0
     assert ran.out.startswith("passed customer-value/cases/vip.dl: 10 goals, ")
     assert "coverage of customer-value: " in ran.out
+
+
+# --------------------------------------------------------------------------------------- sources
+
+SHOP = """.decl orders(id: number, who: symbol)
+.input orders(source = "sales", query = "SELECT id, who FROM orders")
+"""
+STATED = SHOP.replace('.input orders(source = "sales", query = "SELECT id, who FROM orders")\n', "")
+
+
+def shop_of(folder: Path, rules: str = SHOP, sources: str = "") -> Path:
+    with contextlib.closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS orders (id INTEGER, who TEXT)")
+    (folder / "r.dl").write_text(rules, encoding="utf-8")
+    sources = sources or 'databases: {sales: "sqlite:///shop.sqlite"}'
+    (folder / "constat.yaml").write_text(f"rules: [r.dl]\n{sources}\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("written", "edit"),
+    [
+        ("sale", 'write `source = "sales"`, or add `sale:` under `databases:` of constat.yaml'),
+        ("confg", 'write `source = "config"`'),
+        ("warehouse", "the project has `sales`: name one, or add `warehouse:` under `databases:`"),
+    ],
+)
+def test_a_source_that_is_not_there_is_told_before_any_question(
+    tmp_path: Path, written: str, edit: str
+) -> None:
+    shop_of(tmp_path, SHOP.replace('"sales"', f'"{written}"'))
+    there = ("--project", tmp_path)
+    checked = run("rules", "check", *there)
+    assert (checked.code, "error[C0510]" in checked.out, edit in checked.out) == (2, True, True)
+    assert "delete the `.input`" in checked.out
+    assert 'under `facts:` of constat.yaml have `source = "config"`' in checked.out
+    named = run("rules", "check", tmp_path / "r.dl", *there)
+    assert (named.code, "error[C0510]" in named.out) == (2, True)
+    listed = run("rules", "list", *there)
+    assert (listed.code, "orders(id: number" in listed.out) == (0, True)
+    assert "warning[C0510]" in listed.err
+    # Both edits: another name, and no `.input`.
+    assert run("rules", "check", "--project", shop_of(tmp_path)).code == 0
+    assert run("rules", "check", "--project", shop_of(tmp_path, STATED)).code == 0
+    added = run("facts", "add", "orders(1, ann)", "--by", "ann", *there)
+    assert (added.code, run("prove", "orders(1, ann)", *there).code) == (0, 3)
+
+
+def test_the_key_of_the_configuration_gives_the_rows(tmp_path: Path) -> None:
+    rules = SHOP.replace(
+        'source = "sales", query = "SELECT id, who FROM orders"', 'source="config"'
+    )
+    shop_of(tmp_path, rules, "facts: {orders: [[1, ann]]}")
+    assert run("rules", "check", "--project", tmp_path).code == 0
+    assert run("prove", "orders(1, ann)", "--project", tmp_path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("rules", "sources", "code", "told"),
+    [
+        (SHOP.replace("FROM orders", "FROM oders"), "", 2, "error[C0517]"),
+        (SHOP.replace("SELECT id, who", "SELECT id, whom"), "", 2, "whom"),
+        (SHOP, 'databases: {sales: "sqlite:///gone.sqlite"}', 0, "warning[C0520]"),
+        (SHOP, "databases: {sales: {files: {orders: gone.csv}}}", 0, "there is no file gone.csv"),
+        (SHOP, 'databases: {sales: "postgresql://reader@127.0.0.1:1/x"}', 0, "no errors"),
+        (SHOP, "facts: {odders: [[1, ann]]}", 2, "C0506"),
+    ],
+)
+def test_tables_and_files_of_this_machine_are_looked_at(
+    tmp_path: Path, rules: str, sources: str, code: int, told: str
+) -> None:
+    if sources.startswith("facts"):
+        sources += '\ndatabases: {sales: "sqlite:///shop.sqlite"}'
+    checked = run("rules", "check", "--project", shop_of(tmp_path, rules, sources))
+    assert (checked.code, told in checked.out) == (code, True), checked.out
 
 
 # ------------------------------------------------------------------------------------------ help

@@ -386,6 +386,18 @@ def test_each_request_is_a_line_of_the_log(still_shop: Path) -> None:
     ]
 
 
+def test_a_source_that_the_rules_name_and_nobody_has_makes_the_server_not_ready(
+    shop: Path,
+) -> None:
+    (more,) = [one for one in shop.rglob("*.dl") if "blocked" in one.read_text()][:1]
+    more.write_text(more.read_text() + '\n.decl lost(x: symbol)\n.input lost(source = "sale")\n')
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        assert (await client.get("/readyz")).status_code == 503
+
+    served(shop, work)
+
+
 def test_who_interrupts_twice_is_told_no_traceback(still_shop: Path) -> None:
     port = free_port()
     command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]

@@ -57,7 +57,7 @@ def test_a_sound_project_has_no_findings_to_mend(still_shop: Path) -> None:
     [
         ("limts: {rows: 1}", RULES, "configuration", "unknown key", "limits"),
         ("", RULES + "p(?x) :- orders(?x, ?y).", "rules", "", ""),
-        ("", RULES.replace('"sales"', '"sale"'), "rules", "source `sale`", "write `sales`"),
+        ("", RULES.replace('"sales"', '"sale"'), "rules", "source `sale`", 'source = "sales"'),
         ("", RULES.replace("FROM orders", "FROM oders"), "database sales", "`oders`", "`orders`"),
         ("", RULES.replace("customer_id", "custmer_id"), "database sales", "custmer_id", ""),
         ("", RULES.replace(", customer_id", ""), "database sales", "gives 1 columns", "exactly"),
