@@ -9,7 +9,7 @@ from constat.analysis import kind_mistakes as mistakes
 from constat.analysis.kind_classes import Origin
 from constat.analysis.kinds import fit
 from constat.analysis.modes import cannot_bind, required_inputs
-from constat.analysis.names import name_mistake
+from constat.analysis.names import atoms_of, name_mistake
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Aggregate, Constant, Negative, Positive, Term, Variable, is_of_type
 from constat.syntax import print_atom, print_term
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # As long as nobody has approved the rule that reads the query, no goal and no query of a person is
 # about its rows: the database has executed a guess, and its answer alone would look certain.
 
+_MOST_NAMED: Final = 8
 QUERIED: Final = "_as_queried"
 """The ending of the names of such predicates."""
 
@@ -126,4 +127,25 @@ def _calculated(goal: Atom, term: Term) -> Diagnostic:
         label="a value or a variable stands here",
         note="a goal asks for facts: its terms are values and variables",
         help="write the value itself, for example `12`",
+    )
+
+
+def what_to_state(analysed: AnalysedProgram, predicate: str) -> str:
+    """Name what can be stated of that on which the predicate's rules rest, the nearest first."""
+    waiting, met = [predicate], {predicate}
+    names: list[str] = []
+    for one in waiting:
+        if one in analysed.external:
+            names.append(one)
+            continue
+        below = (
+            atom.predicate for rule in analysed.program.rules_for(one) for atom in atoms_of(rule)
+        )
+        for name in below:
+            if name not in met:
+                met.add(name)
+                waiting.append(name)
+    listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
+    return (
+        f"state a fact of {listed}" if listed else "change the rules: they rest on no other facts"
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from constat.analysis.kind_classes import Construction, Origin
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import (
+    AGGREGATES,
     FUNCTIONS,
     NIL,
     OPERATORS,
@@ -27,6 +28,7 @@ from constat.logic import (
     parse_value,
 )
 from constat.syntax import print_atom, print_literal, print_term
+from constat.syntax.words import AGGREGATE_HABITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -725,6 +727,13 @@ def _told_otherwise(term: Apply) -> str:
         )
     if name in {"now", "today", "current_date", "getdate"}:
         return "a day is a fact: declare `.decl today(day: Date)` and give it a value in `facts:`"
+    fold = AGGREGATE_HABITS.get(name, name)
+    if fold in AGGREGATES:
+        target, inner = ("", "_") if fold == "count" else (f"{first} ", first)
+        return (
+            f"an aggregate names its rows: `?n = {fold} {target}: {{ p({inner}) }}`, with a"
+            " predicate of yours for `p`; compare `?n`"
+        )
     if name in {"coalesce", "ifnull", "nvl", "isnull"}:
         return "write two rules, one for each case; `constat help nulls` says what NULL means"
     return ""

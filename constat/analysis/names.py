@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import Aggregate, Constant, Negative, Positive, Variable
 from constat.syntax import print_term
-from constat.syntax.mistakes.habits import alike, one_of, within
+from constat.syntax.mistakes.habits import alike, literally, one_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,17 +88,35 @@ def _undefined(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
 
 
 def _as_comparison(atom: Atom) -> str:
-    """Write `between(?x, 1, 5)`, `like(?x, "a%")` and `in(?x, 1, 2)` as what says the same."""
+    """Write `between(?x, 1, 5)`, `starts_with(?x, "a")` and the like as what says the same."""
     if not all(isinstance(term, Variable | Constant) for term in atom.terms):
         return ""
-    terms = [print_term(term) for term in atom.terms]
-    match atom.predicate.casefold(), terms:
+    match atom.predicate.casefold(), [print_term(term) for term in atom.terms]:
         case "between", [left, low, high]:
             return within(left, low, high, denied=False)
-        case "like", [left, wanted] if wanted.startswith('"'):
-            return alike(left, wanted, denied=False)
         case "in", [left, *values] if values:
             return one_of(left, values, denied=False)
+        case name, [left, wanted] if wanted.startswith('"'):
+            return _text_test(name, left, wanted[1:-1])
+        case _:
+            return ""
+
+
+def _text_test(name: str, left: str, inner: str) -> str:
+    """Write what other languages ask of a text; `inner` is what it is compared with."""
+    match name:
+        case "like":
+            return alike(left, f'"{inner}"', denied=False)
+        case "starts_with" | "startswith" | "begins_with":
+            return f'match("{literally(inner)}.*", {left})'
+        case "ends_with" | "endswith":
+            return f'match(".*{literally(inner)}", {left})'
+        case "includes" | "has" | "contain" | "instr":
+            return f'contains("{inner}", {left})'
+        case "matches" | "regexp_full_match":
+            return f'match("{inner}", {left})'
+        case "regexp" | "regexp_like" | "regexp_matches" | "rlike":
+            return f'match(".*({inner}).*", {left})'
         case _:
             return ""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from constat.analysis.goals import what_to_state
 from constat.diagnostics import ConstatError
 from constat.frozen import frozen
 from constat.logic import Kind, display_value
@@ -216,9 +217,12 @@ def _examined(program: AnalysedProgram, text: str, claim: Pointed) -> Said | Not
     try:
         name, row = parse_fact(claim.atom, program.program)
     except ConstatError as problem:
-        return NotSaid(claim.atom, problem.diagnostics[0].message)
+        mistake = problem.diagnostics[0]
+        edit = f"; {mistake.help}" if mistake.help else ""
+        return NotSaid(claim.atom, f"{mistake.message}{edit}")
     if name not in program.external:
-        return NotSaid(claim.atom, f"`{name}` is derived by rules and cannot be stated")
+        edit = what_to_state(program, name)
+        return NotSaid(claim.atom, f"`{name}` is derived by rules and cannot be stated; {edit}")
     predicate = program.program.predicates[name]
     fact = print_row(predicate, row)
     pairs = zip(row, predicate.kinds, strict=True)

@@ -29,7 +29,7 @@ from constat.proof.reading import accepting_reading, hard_reading
 from constat.proof.shown import SourceShown, source_shown
 from constat.proof.slices import Slice
 from constat.proof.tree import Tree, proof_tree
-from constat.proof.whynot import MOST_STEPS, engine_order, walk_rule, what_is_unknown
+from constat.proof.whynot import MOST_STEPS, engine_order, untried, walk_rule, what_is_unknown
 from constat.proof.written import original_literal
 from constat.syntax import print_literal, print_row
 
@@ -171,7 +171,8 @@ class RuleAttempt:
 
     ``state`` is ``failed``, ``open`` or ``not tried``.  ``holds`` are the literals that can hold
     together, with their values; ``stop`` is the one that fails (of the nearest candidate),
-    ``others`` what fails besides behind it.  ``candidates`` are the nearest, ``tried`` counts all
+    ``others`` what fails besides behind it, ``untried`` the rest of what is behind it: whether that
+    holds was not asked, or it does not fail.  ``candidates`` are the nearest, ``tried`` counts all
     that got there.  ``level`` says what the "no" rests on.  ``below`` are numbers of conclusions
     that are lacking, ``because`` numbers of proofs of what must not be there, of ``unproved`` more
     there is none.  ``counterexamples`` are the first of ``counted`` that contradict an "every",
@@ -198,6 +199,7 @@ class RuleAttempt:
     at_least: bool = False
     summed: bool = False
     unproved: int = 0
+    untried: tuple[str, ...] = ()
 
 
 @frozen
@@ -493,6 +495,9 @@ class _Looking:
             at_least=against.at_least,
             summed=against.summed,
             unproved=unproved,
+            untried=tuple(
+                one for one in untried(describing, halt) if one not in {o.literal for o in others}
+            ),
         )
 
     def under(

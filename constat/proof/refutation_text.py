@@ -121,7 +121,7 @@ class _Writer:
             self.line(1, f"rule {attempt.rule}: does not give it")
         else:
             self.line(1, f"rule {attempt.rule} stops at: {attempt.stop.literal}")
-            self.stop(attempt, attempt.stop)
+            self.stop(attempt.stop)
         if attempt.stop is None and attempt.sentence:
             self.line(2, f"reasoning: {begin_sentence(attempt.sentence, fact)}")
         self.besides(attempt)
@@ -138,6 +138,8 @@ class _Writer:
             self.line(2, f"and {left}")
         for other in attempt.others:
             self.line(2, f"fails besides: {other.literal}{_because(other)}")
+        if attempt.untried:
+            self.line(2, f"behind it, not shown to fail: {', '.join(attempt.untried)}")
         for proof in attempt.because:
             self.proof(self.refutation.proofs[proof])
         if attempt.unproved:
@@ -151,10 +153,7 @@ class _Writer:
         forms = ", ".join(dict.fromkeys(one.required.removeprefix("= ") for one in stops))
         self.line(1, f"rules {names} are for other forms than {stops[0].actual}: {forms}")
 
-    def stop(self, attempt: RuleAttempt, stop: Obstacle) -> None:
-        self.line(
-            2, f"conditions before it that can hold at once: {attempt.reached} of {attempt.of}"
-        )
+    def stop(self, stop: Obstacle) -> None:
         for name in ("required", "actual", "distance"):
             text = getattr(stop, name)
             if text:
@@ -251,6 +250,7 @@ def _attempt_json(attempt: RuleAttempt) -> dict[str, object]:
         "state": attempt.state,
         "reached": attempt.reached,
         "of": attempt.of,
+        "untried": list(attempt.untried),
         "tried": attempt.tried,
         "level": attempt.level,
         "sentence": attempt.sentence,

@@ -248,8 +248,6 @@ class _Writer:
     def attempt(self, attempt: Attempt) -> None:
         """Write how far a rule gets."""
         self.line(0, f"rule {attempt.rule}: {_state(attempt.state)}")
-        if attempt.of:
-            self.line(1, f"conditions that can hold at once: {attempt.reached} of {attempt.of}")
         for name in ("literal", "required", "actual", "distance"):
             text = getattr(attempt, name)
             if text:
@@ -257,6 +255,8 @@ class _Writer:
                 self.line(1, f"{label}: {text}")
         if attempt.sentence:
             self.line(1, f"reasoning: {begin_sentence(attempt.sentence, self.tree.goal)}")
+        if attempt.untried:
+            self.line(1, f"not tried: {', '.join(attempt.untried)}")
         self.lines += counterexample_lines(attempt, 1, self.moment)
         if attempt.tried > 1:
             left = counted(attempt.tried - 1, "more candidate")

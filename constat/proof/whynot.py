@@ -134,10 +134,12 @@ class Attempt:
     """How far a rule gets.
 
     ``state`` is ``failed``, ``open`` (it may hold, something is unknown) or ``not tried`` (too much
-    to look at).  ``reached`` counts literals of ``of`` that can hold together; ``literal`` is the
-    one that stops it, ``actual`` and ``required`` say what is there and what would be needed, and
-    ``distance`` how far a comparison is off.  ``tried`` counts the bindings that got that far; the
-    first is described.  Where the literal asks for absence, ``counterexamples`` are the first rows
+    to look at).  ``reached`` counts the literals of ``of`` that were tried before and can hold
+    together: how many, depends on the order in which the engine takes them.  ``literal`` is the
+    one that stops it, ``untried`` are those behind it; ``actual`` and ``required`` say what is
+    there and what would be needed, ``distance`` how far a comparison is off.  ``tried`` counts the
+    bindings that got that far; the first is described.  Where the literal asks for absence,
+    ``counterexamples`` are the first rows
     that are there all the same, and ``counted`` how many there are.
     """
 
@@ -156,6 +158,7 @@ class Attempt:
     counted: int = 0
     at_least: bool = False
     summed: bool = False
+    untried: tuple[str, ...] = ()
 
 
 def attempts_at(decision: Decision) -> tuple[Attempt, ...]:
@@ -217,7 +220,16 @@ def _attempt(walker: Slice, halt: Halt) -> Attempt:
         counted=against.count,
         at_least=against.at_least,
         summed=against.summed,
+        untried=untried(describing, halt),
     )
+
+
+def untried(describing: Describing, halt: Halt) -> tuple[str, ...]:
+    """Give the literals behind the one that stops a rule, as they are written."""
+    behind = (one for one in describing.written if set(one.places) & set(halt.behind))
+    literals = (one.literal for one in behind if halt.place not in one.places)
+    program, declared = describing.walker.program, describing.predicates
+    return tuple(print_literal(original_literal(program, one), declared) for one in literals)
 
 
 def what_is_unknown(walker: Slice, halt: Halt) -> str:

@@ -16,7 +16,9 @@ from constat.analysis import analyse, check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
 from constat.frozen import frozen
 from constat.logic import (
+    COMPARISONS,
     FUNCTIONS,
+    RANGE,
     Aggregate,
     Apply,
     Atom,
@@ -75,6 +77,13 @@ def goal_text(goal: Goal) -> str:
 _NAMES: Final = frozenset(
     {"name", "predicate", "function", "operator", "type_name", "constructor", "form", "members"}
 )
+# Comparisons that are written like atoms.
+_TEXT_TESTS: Final = frozenset(filter(str.isalpha, COMPARISONS))
+# `not`, `like`, `between`, `in`, `avg`: the message of rules has the edit.
+_HABITS: Final = frozenset({"C0117", "C0118", "C0133"})
+_UNBOUND: Final = frozenset({"C0204", "C0205"})
+_MOST_TRIED: Final = 50
+_QUOTED_OR_BLANKS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 _SPELLED: Final = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_.]*|[-+*/%^<>=!]{1,3}|<:|\[\]|")
 
 
@@ -119,7 +128,7 @@ def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
         return AskedGoal(check_goal(goal, program), program)
     except ConstatError as problem:
         if not all(_is_more(one, text, _MORE) for one in problem.diagnostics):
-            raise
+            raise (_habit(text, program) or problem) from None
         return _telling(_conjunction(text, program, problem), _plain(text))
 
 
@@ -179,7 +188,9 @@ def asked_over(bench: Bench, text: str) -> tuple[Bench, AskedGoal]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split()).removesuffix(".")
+    """Write a goal on one line; what stands in quotes stays as it is."""
+    one_line = _QUOTED_OR_BLANKS.sub(lambda found: found[1] or " ", text.strip())
+    return one_line.removesuffix(".")
 
 
 def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> AskedGoal:
@@ -207,7 +218,7 @@ def read_query(text: str, program: AnalysedProgram, first: ConstatError | None =
         return parse_query(text, program.program)
     except ConstatError as problem:
         if not all(_is_more(one, text, _SHAPES) for one in problem.diagnostics):
-            raise
+            raise (_habit(text, program) or problem) from None
         literals = _as_body(text, program, first or problem, problem)
         beyond = any(map(_is_beyond_queries, literals))
         if first is None and (len(literals) > MAX_LITERALS or not beyond):
@@ -223,7 +234,7 @@ def _is_more(problem: Diagnostic, text: str, codes: frozenset[str]) -> bool:
     place = problem.span
     if problem.code != _NO_PREDICATE or place is None or place.line != 1:
         return False
-    return text[place.column - 1 : place.end_column - 1] in FUNCTIONS
+    return text[place.column - 1 : place.end_column - 1] in {*FUNCTIONS, *_TEXT_TESTS, RANGE}
 
 
 def _is_beyond_queries(literal: Literal) -> bool:
@@ -231,8 +242,12 @@ def _is_beyond_queries(literal: Literal) -> bool:
     match literal:
         case Positive(atom) | Negative(atom):
             return any(isinstance(term, Apply) for term in atom.terms)
-        case Comparison(left=left, right=right):
-            return isinstance(left, Apply) or isinstance(right, Apply)
+        case Comparison(operator=operator, left=left, right=right):
+            return (
+                isinstance(left, Apply)
+                or isinstance(right, Apply)
+                or operator.removeprefix("!") in _TEXT_TESTS
+            )
         case Aggregate():
             return True
 
@@ -250,10 +265,46 @@ def _as_body(
         if {one.code for one in errors} == {_BARE}:
             raise ConstatError([_moved(one) for one in errors])
         goes_on = any("goes on" in one.message for one in first.diagnostics)
-        raise (second if goes_on else first)
+        raise _habit(text, program) or (second if goes_on else first)
     if literals is None:
         raise first
     return tuple(map(_placed, literals))
+
+
+def _habit(text: str, program: AnalysedProgram) -> ConstatError | None:
+    """Say what a rule with this body would be told: which word of other languages is meant how."""
+    plain = text.strip().removesuffix(".")
+    literals, errors = _body_of(plain, program)
+    if errors and {one.code for one in errors} == {_BARE}:
+        literals, errors = _body_of(_quoted(plain, errors), program)
+    elif plain[:4].casefold() == "not " and errors:
+        # Who denies one atom is told how to derive what is not so.
+        several, _ = _body_of(f"!{plain[4:]}", program)
+        errors = errors if several and len(several) > 1 else []
+    told = [_of_goal(_moved(one)) for one in errors if one.code in _HABITS]
+    if not errors and literals is not None:
+        try:
+            _columns_of(tuple(map(_placed, literals)), program)
+        except ConstatError as problem:
+            told = [_of_goal(one) for one in problem.diagnostics if _is_habit(one)]
+    return ConstatError(told) if told else None
+
+
+def _of_goal(one: Diagnostic) -> Diagnostic:
+    """Give an edit that a goal takes: one with alternatives is the body of a rule."""
+    if "; " not in one.help.partition("`")[2].partition("`")[0]:
+        return one
+    several = one.help.partition("`")[2].partition("`")[0]
+    first = several.strip("()!").partition(";")[0]
+    hint = f"ask for one value at a time, `{first}`, or for the head of a rule with `{several}`"
+    return replace(one, help=hint)
+
+
+def _is_habit(one: Diagnostic) -> bool:
+    """Tell whether analysis knows what is meant: a function, or an atom for a comparison."""
+    return one.code == "C0222" or (
+        one.code == "C0201" and one.help.startswith("write `") and "declared as" not in one.help
+    )
 
 
 def _body_of(
@@ -309,6 +360,43 @@ def _over_literals(literals: Sequence[Literal], program: AnalysedProgram) -> Ask
 
 def _columns_of(literals: Sequence[Literal], program: AnalysedProgram) -> tuple[Column, ...]:
     """Give the variables of some literals as columns, but those that stand for structures."""
+    try:
+        return _known_columns(literals, program)
+    except ConstatError as problem:
+        found = [_with_binder(one, literals, program) for one in problem.diagnostics]
+        raise ConstatError(found, exit_code=problem.exit_code) from None
+
+
+def _with_binder(
+    one: Diagnostic, literals: Sequence[Literal], program: AnalysedProgram
+) -> Diagnostic:
+    """Name an atom that gives an unbound variable its values; it is tried before it is told."""
+    name = re.search(r"`\?(\w+)`", one.message)
+    if one.code not in _UNBOUND or name is None:
+        return one
+    columns = [
+        (column.name != name[1], predicate, place)
+        for predicate in program.program.predicates.values()
+        for place, column in enumerate(predicate.columns)
+        if not predicate.name.startswith(ASKED)
+    ]
+    for _, predicate, place in sorted(columns, key=lambda each: each[0])[:_MOST_TRIED]:
+        terms = [Variable(f"_{1_000 + at}") for at in range(predicate.arity)]
+        terms[place] = Variable(name[1])
+        try:
+            _known_columns((Positive(Atom(predicate.name, tuple(terms))), *literals), program)
+        except ConstatError as problem:
+            if any(
+                other.code not in _UNBOUND or name[0] in other.message
+                for other in problem.diagnostics
+            ):
+                continue
+        atom = f"{predicate.name}({predicate.columns[place].name} = ?{name[1]})"
+        return replace(one, help=f"begin with what has its values: `{atom}, ...`")
+    return one
+
+
+def _known_columns(literals: Sequence[Literal], program: AnalysedProgram) -> tuple[Column, ...]:
     # Each literal twice, so that no variable is taken for a slip while kinds are inferred; what is
     # denied has `_` of its own, and binds nothing.
     again = (one for one in literals if not isinstance(one, Negative))

@@ -10,6 +10,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.model import ModelError, Task, Usage
 from constat.store import facts as telling
 from constat.store.drafts import unprintable
+from constat.syntax.mistakes.goals import fact_example
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,7 +127,10 @@ def _asked(session: Listening, text: str, goal: str) -> Reply:
     try:
         return session.models.client(Task.EXTRACT).ask(prompt)
     except ModelError as problem:
-        hint = 'name the facts oneself: `--as "march_size(1000000)"`'
+        predicates = session.program.program.predicates
+        stated = next((predicates[one] for one in sorted(session.program.external)), None)
+        fact = "FACT" if stated is None else fact_example(stated)
+        hint = f"name the facts oneself: `--as '{fact}'`"
         raise ConstatError([Diagnostic(problem.code, str(problem), help=hint)]) from None
 
 

@@ -782,7 +782,11 @@ class Session(
             return external.texts(column) if isinstance(external, Chain) else None
 
         with self._evaluating(None) as tiers:
-            found = unmet_constants(result.decision.goal, self.program.program, values)
+            goal, program = result.decision.goal, self.program
+            if goal.predicate not in program.program.predicates:
+                # A goal of several literals has a relation of its own.
+                program = read_goal(result.goal, program).program
+            found = unmet_constants(goal, program.program, values)
             return tuple(one.text for one in found)
 
     @property

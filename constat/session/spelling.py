@@ -23,6 +23,7 @@ from constat.logic import (
     Variable,
     is_wildcard,
 )
+from constat.proof.sentences import ASKED
 from constat.syntax import print_row, print_stated, print_term
 from constat.tiers.tier import read_canonical
 
@@ -113,12 +114,10 @@ def unmet_constants(
 
     `values` gives the texts in a column of a source; `None` where they cannot be told.
     """
-    if goal.predicate not in program.predicates:
-        return  # a goal of several literals has a program of its own
     places = _Places(program)
     places.follow_atom(goal, "")
     for (constant, rule), found in places.found.items():
-        known = {place: values(*place) for place in found}
+        known = {place: _texts(program, place, values) for place in found}
         texts = [one for one in known.values() if one is not None]
         if len(texts) < len(known) or any(constant.value in one for one in texts):
             continue
@@ -128,6 +127,21 @@ def unmet_constants(
             columns = program.predicates
             named = tuple((name, columns[name].columns[n].name) for name, n in sorted(holding))
             yield Unmet(constant, named, near, rule)
+
+
+def _texts(
+    program: Program,
+    place: tuple[str, int],
+    values: Callable[[str, int], Collection[str] | None],
+) -> Collection[str] | None:
+    """Give the texts in a column: those of the source, and those of facts in rule files."""
+    name, column = place
+    terms = (one.head.terms[column] for one in program.rules_for(name) if not one.body)
+    written = {str(term.value) for term in terms if isinstance(term, Constant)}
+    if program.predicates[name].source is None:
+        return written
+    found = values(name, column)
+    return None if found is None else written.union(found)
 
 
 def _nearest(text: str, candidates: Collection[str]) -> str | None:
@@ -172,14 +186,15 @@ class _Places:
         if self._is_new(atom.predicate):
             for one in self._program.rules_for(atom.predicate):
                 for literal in _atoms(one.body):
-                    self.follow_atom(literal, one.id)
+                    self.follow_atom(literal, _named(one))
                 for name, constant in _equal(one.body):
-                    self._bind(one, name, constant, one.id)
+                    self._bind(one, name, constant, _named(one))
 
     def _follow(self, predicate: str, place: int, constant: Constant, rule: str) -> None:
         if not self._is_new((predicate, place, constant, rule)):
             return
-        if self._program.predicates[predicate].source is not None:
+        facts = any(not one.body for one in self._program.rules_for(predicate))
+        if facts or self._program.predicates[predicate].source is not None:
             self.found.setdefault((constant, rule), set()).add((predicate, place))
         for one in self._program.rules_for(predicate):
             term = one.head.terms[place]
@@ -197,6 +212,11 @@ class _Places:
             return False
         self._met.add(what)
         return True
+
+
+def _named(rule: Rule) -> str:
+    """Name a rule; that of a goal of several literals has no name of the writer's."""
+    return "" if rule.head.predicate == ASKED else rule.id
 
 
 def _atoms(body: Sequence[Literal]) -> Iterator[Atom]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.analysis.goals import what_to_state
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import format_value
 from constat.session.spelling import shown_stated
@@ -88,21 +89,11 @@ class StatedFacts:
         predicate, row = parse_stated(fact, analysed.program)
         if predicate not in analysed.external:
             message = f"`{predicate}` is derived by rules and cannot be stated"
-            raise ConstatError([Diagnostic("C0407", message, help=_instead(analysed, predicate))])
+            raise ConstatError(
+                [Diagnostic("C0407", message, help=what_to_state(analysed, predicate))]
+            )
         kinds = analysed.program.predicates[predicate].kinds
         pairs = zip(row, kinds, strict=True)
         return predicate, tuple(
             None if value is None else format_value(value, kind) for value, kind in pairs
         )
-
-
-def _instead(analysed: AnalysedProgram, predicate: str) -> str:
-    """Name what the predicate's rules rest on directly."""
-    names = {
-        atom.predicate: None
-        for rule in analysed.program.rules_for(predicate)
-        for literal in rule.body
-        if (atom := getattr(literal, "atom", None)) and atom.predicate in analysed.external
-    }
-    listed = ", ".join(f"`{name}`" for name in names)
-    return f"state a fact of {listed}" if listed else "state a fact that its rules rest on"

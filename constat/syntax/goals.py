@@ -30,6 +30,7 @@ from constat.logic import (
 from constat.syntax.cursor import read_text
 from constat.syntax.lexer import Tokens
 from constat.syntax.mistakes import goals, habits, records, spelling
+from constat.syntax.printing import print_term
 
 # The text is short enough and holds no character that no text may hold; `position` never passes
 # its end.
@@ -427,27 +428,23 @@ def parse_stated(text: str, program: Program) -> tuple[str, tuple[Value | None, 
 
 def _fact(text: str, program: Program, *, leaves_out: bool) -> tuple[str, tuple[Value | None, ...]]:
     reader = GoalReader(text, FACT_NAME, program)
-    predicate, terms = reader.read()
+    try:
+        predicate, terms = reader.read()
+        reader.finish()
+    except ConstatError as problem:
+        told = [goals.of_fact(one, text, program.predicates) for one in problem.diagnostics]
+        raise ConstatError(told, exit_code=problem.exit_code) from None
     # Only what is not written at all has no place in the text.
     left = {n for n, one in enumerate(terms) if isinstance(one, Variable) and one.span is None}
     may_leave = leaves_out and bool(predicate.key) and not left & {*predicate.key}
-    cells: list[Value | None] = []
-    for place, (column, term) in enumerate(zip(predicate.columns, terms, strict=True)):
-        if isinstance(term, Constant):
-            cells.append(term.value)
-            continue
-        cells.append(None)
-        if place not in left:
-            written = term if isinstance(term, Variable) else None
-            name = f"?{written.name}" if written else column.name
-            span = (written.span if written else None) or reader.scanner.whole()
-            reader.diagnostics.append(goals.open_fact(span, name))
-        elif not may_leave:
-            note = goals.left_out(predicate) if leaves_out else ""
-            span = reader.scanner.whole()
-            reader.diagnostics.append(goals.open_fact(span, column.name, note))
-    reader.finish()
-    return predicate.name, tuple(cells)
+    open_ = [n for n, one in enumerate(terms) if not isinstance(one, Constant)]
+    wrong = [n for n in open_ if n not in left or not may_leave]
+    if wrong:
+        given = {n: print_term(one) for n, one in enumerate(terms) if isinstance(one, Constant)}
+        spans = [one.span for one in (terms[n] for n in wrong) if isinstance(one, Variable)]
+        span = next((one for one in spans if one is not None), None) or reader.scanner.whole()
+        reader.fail(goals.open_fact(span, predicate, given, leaves_out=leaves_out))
+    return predicate.name, tuple(one.value if isinstance(one, Constant) else None for one in terms)
 
 
 class GoalReader:

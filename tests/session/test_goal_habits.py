@@ -9,8 +9,10 @@ import pytest
 
 from constat import Session
 from constat.diagnostics import ConstatError
+from constat.logic import AGGREGATES, COMPARISONS, FUNCTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 RULES = """.pragma "constat" "0.1"
@@ -118,3 +120,181 @@ def test_a_goal_of_several_literals_has_no_name_of_ours(tmp_path: Path) -> None:
         assert "the.goal" not in found.explain()
         assert "the goal with ?i = 2" in found.explain()
         assert "the.goal" not in session.why_not("sale(id = ?i), ?i > 5").to_text()
+
+
+# Each word of the language, with what it gives of the two sales of `FAMILY`.
+FAMILY = """.pragma "constat" "0.1"
+.decl sale(i: number, w: symbol, a: Decimal, d: Date, t: Timestamp)
+sale(1, "ann", 1500.0, "2025-01-01", "2025-01-01T10:00:00Z").
+sale(2, "bob b", 900.0, "2025-02-01", "2025-02-01T10:00:00Z").
+.decl paid(i: number)
+paid(1).
+.decl noted(i: number)
+"""
+SALE = "sale(?i, ?w, ?a, ?d, ?t)"
+WORDS = {
+    "+": ("?i + 1 > 2", 1), "-": ("?i - 1 > 0", 1), "*": ("?a * 2 > 2000", 1),
+    "/": ("?a / 2 > 500", 1), "^": ("?i ^ 2 > 1", 1), "%": ("?i % 2 = 1", 1),
+    "band": ("?i band 1 = 1", 1), "bor": ("?i bor 1 = 1", 1), "bxor": ("?i bxor 1 = 0", 1),
+    "bshl": ("?i bshl 1 = 2", 1), "bshr": ("?i bshr 1 = 0", 1), "bshru": ("?i bshru 1 = 0", 1),
+    "land": ("?i land 1 = 1", 2), "lor": ("?i lor 0 = 1", 2), "lxor": ("?i lxor 1 = 0", 2),
+    "neg": ("-?i < -1", 1), "bnot": ("bnot ?i < -2", 1), "lnot": ("lnot ?i = 0", 2),
+    "min": ("min(?i, 5) = 1", 1), "max": ("max(?i, 2) = 2", 2), "cat": ('cat(?w, "x") = "annx"', 1),
+    "strlen": ("strlen(?w) = 3", 1), "substr": ('substr(?w, 0, 1) = "a"', 1),
+    "to_string": ('to_string(?i) = "1"', 1), "to_number": ('to_number("2") = ?i', 1),
+    "to_unsigned": ("to_unsigned(?i) = 1", 1), "to_float": ("to_float(?i) > 1.5", 1),
+    "to_decimal": ("to_decimal(?i) < 2.0", 1), "as": ("as(?i, Decimal) > 1.5", 1),
+    "days_between": ('days_between(?d, "2025-02-10") > 30', 1),
+    "years_between": ('years_between(?d, "2027-01-10") > 1', 1),
+    "date_add": ('date_add(?d, 3) = "2025-01-04"', 1), "year": ("year(?d) = 2025", 2),
+    "month": ("month(?d) = 1", 1), "day": ("day(?d) = 1", 2), "quarter": ("quarter(?d) = 1", 2),
+    "date_of": ('date_of(?t) = "2025-01-01"', 1), "range": ("range(2, 9) = ?i", 1),
+    "match": ('match("a.*", ?w)', 1), "!match": ('!match("a.*", ?w)', 1),
+    "contains": ('contains("b b", ?w)', 1), "!contains": ('!contains("b b", ?w)', 1),
+    "=": ('?w = "ann"', 1), "!=": ("?i != 1", 1), "<": ("?i < 2", 1), "<=": ("?i <= 1", 1),
+    ">": ("?i > 1", 1), ">=": ("?i >= 2", 1),
+    "sum": ("?n = sum ?z : { sale(i = _y, a = ?z) }", 2), "count": ("?n = count : { paid(_y) }", 2),
+    "mean": ("?n = mean ?z : { sale(i = _y, a = ?z) }", 2),
+    "!": ("!paid(?i)", 1), "an argument": ("paid(?i + 0)", 1),
+}  # fmt: skip
+
+
+def test_every_word_of_the_language_is_tried() -> None:
+    assert {*FUNCTIONS, *AGGREGATES, *COMPARISONS} <= WORDS.keys()
+
+
+@pytest.fixture(scope="module")
+def family() -> Iterator[Session]:
+    with Session(rules=FAMILY, facts={}) as session:
+        yield session
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("word", WORDS)
+def test_a_goal_takes_what_a_rule_takes(family: Session, word: str, *, first: bool) -> None:
+    literal, rows = WORDS[word]
+    goal = f"{literal}, {SALE}" if first else f"{SALE}, {literal}"
+    assert len(family.query(goal).rows) == rows
+    assert family.prove(goal).verdict.name == "PROVED"
+    assert family.why_not(goal).verdict.name == "PROVED"
+    supposed = family.what_if(goal, add=["noted(7)"])
+    assert {supposed.before.verdict.name, supposed.after.verdict.name} == {"PROVED"}
+
+
+@pytest.mark.parametrize(
+    "word",
+    [one for one in WORDS if one not in {"sum", "count", "mean", "!", "range", "=", "to_number"}],
+)
+def test_alone_it_names_an_atom_that_gives_the_values(family: Session, word: str) -> None:
+    literal, _ = WORDS[word]
+    with pytest.raises(ConstatError) as caught:
+        family.prove(literal)
+    (mistake,) = caught.value.diagnostics
+    (edit,) = re.findall(r"`(\w+\(.*\)), \.\.\.`", mistake.help)
+    assert family.prove(f"{edit}, {literal}").verdict.name in {"PROVED", "DISPROVED"}
+
+
+HABITS = [
+    ('starts_with(?w, "a")', 'match("a.*", ?w)', 1),
+    ('startswith(?w, "a.")', 'match("a[.].*", ?w)', 0),
+    ('ends_with(?w, "b")', 'match(".*b", ?w)', 1),
+    ('?w like "%o%"', 'contains("o", ?w)', 1),
+    ('like(?w, "a%")', 'match("a.*", ?w)', 1),
+    ('includes(?w, "n")', 'contains("n", ?w)', 1),
+    ('regexp(?w, "n|o")', 'match(".*(n|o).*", ?w)', 2),
+    ('matches(?w, "[a-n]+")', 'match("[a-n]+", ?w)', 1),
+    ("?i between 2 and 5", "?i >= 2, ?i <= 5", 1),
+    ("between(?i, 2, 5)", "?i >= 2, ?i <= 5", 1),
+    ("?i in (2, 5)", "?i = 2", 1),
+    ("abs(?i) = 2", "max(?i, -?i)", 1),
+    ("length(?w) = 3", "strlen(?w)", 1),
+    ('concat(?w, "x") = "annx"', 'cat(?w, "x")', 1),
+    ('substring(?w, 0, 1) = "a"', "substr(?w, 0, 1)", 1),
+    ('not contains("o", ?w)', '!contains("o", ?w)', 1),
+]
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("habit", "edit", "rows"), HABITS)
+def test_a_word_of_another_language_has_its_edit_in_a_goal(
+    family: Session, habit: str, edit: str, rows: int, *, first: bool
+) -> None:
+    def goal(literal: str) -> str:
+        return f"{literal}, {SALE}" if first else f"{SALE}, {literal}"
+
+    told = []
+    for ask in (family.prove, family.query, family.why_not):
+        with pytest.raises(ConstatError) as caught:
+            ask(goal(habit))
+        told.append(caught.value.diagnostics)
+    assert told[0] == told[1] == told[2]
+    assert f"`{edit}`" in told[0][0].help
+    called = re.match(r"\w+\([^()]*\)", habit)
+    is_call = called is not None and not edit.endswith(("5", "2")) and called[0] != habit
+    mended = habit.replace(called[0], edit) if called and is_call else edit
+    assert len(family.query(goal(mended)).rows) == rows
+
+
+@pytest.mark.parametrize("word", ["sum", "avg", "count"])
+def test_an_aggregate_is_no_function_and_the_edit_shows_one(family: Session, word: str) -> None:
+    with pytest.raises(ConstatError) as caught:
+        family.prove(f"{SALE}, {word}(?a) > 3")
+    (edit,) = re.findall(r"`(\?n = [^`]+)`", caught.value.diagnostics[0].help)
+    literal = edit.replace("p(?a)", "sale(a = ?a)").replace("p(_)", "sale(a = _)")
+    assert family.prove(f"{literal}, ?n > 0").verdict.name == "PROVED"
+
+
+STATED = """.pragma "constat" "0.1"
+@[key = id]
+.decl client(id: symbol, name: symbol, city: symbol, joined: Date)
+.decl sold(id: number, amount: Decimal)
+.decl good(id: symbol)
+good(?c) :- liked(?c).
+.decl liked(id: symbol)
+liked(?c) :- client(id = ?c, city = "Rome").
+"""
+# What is typed, what the message says, and the fact of its edit.
+FACTS = [
+    ("client(A, Ann, _, ?j)", "`city`, `joined` have none", 'client(id = "A", name = "Ann")'),
+    ("client(A)", "4 columns", 'client(id = "gold")'),
+    ("client(name = Ann)", "`id`, `city`, `joined`", 'client(id = "gold", name = "Ann")'),
+    ("sold(1, _)", "`amount` has none", "sold(1, 10.50)"),
+    ("sold(1)", "2 columns", "sold(5, 10.50)"),
+    ("sold(id = 1)", "`sold` has no `@[key]`", "sold(1, 10.50)"),
+    ("sold(one, 2.5)", "not an integer", "5"),
+    ("sold(1, 2.5), sold(2, 2.5)", "goes on", "sold(1, 2.5)"),
+]
+
+
+@pytest.mark.parametrize(("typed", "told", "edit"), FACTS)
+def test_the_edit_of_a_fact_can_be_stated(tmp_path: Path, typed: str, told: str, edit: str) -> None:
+    folder = project(tmp_path)
+    (folder / "rules.dl").write_text(STATED)
+    with Session(folder) as session:
+        with pytest.raises(ConstatError) as caught:
+            session.facts.add(typed, author="ann")
+        (mistake,) = caught.value.diagnostics
+        assert told in f"{mistake.message} {mistake.note}"
+        assert f"`{edit}`" in mistake.help
+        mended = edit if "(" in edit else typed.replace("one", edit)
+        assert session.facts.add(mended, author="ann").author == "ann"
+
+
+def test_a_relation_that_facts_are_stated_of_is_declared_without_rules(tmp_path: Path) -> None:
+    with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
+        session.facts.add("visited(ann, rome)", author="ann")
+    (edit,) = re.findall(r"`(\.decl [^`]+)`", caught.value.diagnostics[0].help)
+    with Session(project(tmp_path, f"{edit}\n")) as session:
+        session.facts.add("visited(ann, rome)", author="ann")
+        assert session.prove("visited(ann, rome)").verdict.name == "PROVED_UNDER"
+
+
+def test_what_is_derived_names_what_can_be_stated_below_it(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    (folder / "rules.dl").write_text(STATED)
+    with Session(folder) as session:
+        with pytest.raises(ConstatError) as caught:
+            session.facts.add("good(A)", author="ann")
+        assert caught.value.diagnostics[0].help == "state a fact of `client`"
+        session.facts.add('client(A, Ann, "Rome", 2025-01-01)', author="ann")
+        assert session.prove("good(A)").verdict.name == "PROVED_UNDER"

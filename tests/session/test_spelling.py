@@ -94,6 +94,48 @@ def test_a_constant_of_a_rule_is_named_with_its_rule(session: Session, tmp_path:
         assert mended.prove('golden("QUICK")').verdict is Verdict.PROVED
 
 
+ALIKE = [
+    # What is typed, what the source has, and whether it is the same but for case, blanks, zeros.
+    ("1", "00001", True),
+    ("00001", "1", True),
+    ("A-7", "A-0007", True),
+    ("Koln", "Köln", False),
+    ("Koeln", "Köln", False),
+    ("Muller  gmbh", "Müller GmbH", False),
+    ("Köln", "Koln", False),
+    ("Strasse 1", "straße 1", True),
+    ("late\u2013fee", "late-fee", True),
+    ("late fee", "late-fee", True),
+    ("\uff11\uff12", "12", True),
+    ("Oresund", "Øresund", False),
+]
+
+
+@pytest.mark.parametrize("where", ["source", "facts"])
+@pytest.mark.parametrize("verdict", [Verdict.DISPROVED, Verdict.UNRESOLVED])
+@pytest.mark.parametrize(("typed", "kept", "same"), ALIKE)
+def test_another_spelling_is_named_whatever_the_verdict(
+    tmp_path: Path, typed: str, kept: str, where: str, verdict: Verdict, *, same: bool
+) -> None:
+    frame = pd.DataFrame({"id": [1], "code": [kept]})
+    rules = ".decl p(id: number, code: symbol)\np(?i, ?c) :- coded(id = ?i, code = ?c)"
+    rules += ", marked(?i)." if verdict is Verdict.UNRESOLVED else "."
+    rules += "\n.decl marked(id: number)\n"
+    facts: dict[str, object] = {"coded": frame}
+    if where == "facts":
+        rules += f'.decl coded(id: number, code: symbol)\ncoded(1, "{kept}").\n'
+        facts = {"other": frame}
+    with Session(rules=rules, facts=facts) as session:
+        goal = f'p(1, "{typed}")'
+        if verdict is Verdict.UNRESOLVED:
+            goal += ", marked(1)"
+        result = session.prove(goal)
+        (told,) = session.unmet_constants(result)
+        assert f'no coded has the code "{typed}"; ' in told
+        assert (f'there is "{kept}"' in told) is same
+        assert told.endswith(f'write "{kept}"')
+
+
 @pytest.mark.parametrize(
     "goal",
     [

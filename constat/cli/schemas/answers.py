@@ -180,7 +180,7 @@ class Attempt(TypedDict):
     rule: Annotated[str, "The rule."]
     rule_text: Annotated[str, "Its body, with what is bound filled in."]
     state: Annotated[str, "How it ended."]
-    reached: Annotated[Count, "How many of the rule's conditions can hold at once."]
+    reached: Annotated[Count, "How many were tried before it stopped; depends on the order."]
     of: Annotated[Count, "How many literals there are."]
     literal: Annotated[str, "The literal it stopped at; may be empty."]
     required: Annotated[str, "What a comparison needed; may be empty."]
@@ -191,6 +191,7 @@ class Attempt(TypedDict):
     counted: Annotated[Count, "How many rows contradict it."]
     at_least: Annotated[bool, "Whether there may be more: the engine stopped when one was enough."]
     summed: Annotated[bool, "Whether they make a sum too large together, and none by itself."]
+    untried: Annotated[list[str], "The conditions behind the one that it stopped at."]
     sentence: Annotated[str, "The reason in words."]
 
 

@@ -344,8 +344,9 @@ class WhyNotAttempt(TypedDict):
     rule: Annotated[str, "The rule."]
     rule_text: Annotated[str, "Its body."]
     state: Annotated[Literal["failed", "open", "not tried"], "How it ended."]
-    reached: Annotated[Count, "How many of the rule's conditions can hold at once."]
+    reached: Annotated[Count, "How many were tried before it stopped; depends on the order."]
     of: Annotated[Count, "How many there are."]
+    untried: Annotated[list[str], "Conditions behind it: not tried, or they do not fail."]
     tried: Annotated[Count, "How many candidates got that far."]
     level: Annotated[
         Literal["", "declared", "re-runnable", "inline", "derived"], "On what the no rests."

@@ -417,7 +417,14 @@ class Attempting:
             actual=shown.get("actual", ""),
             required=shown.get("required", ""),
             distance=shown.get("distance", ""),
+            untried=self.untried(),
         )
+
+    def untried(self) -> tuple[str, ...]:
+        """Give the literals behind the one that stops the rule."""
+        behind = (one for one in self.written if set(one.places) & set(self.behind))
+        literals = (one.literal for one in behind if self.stop not in one.places)
+        return tuple(printable(print_literal(one, self.predicates)) for one in literals)
 
     def run(self, order: tuple[int, ...] | None, columns: tuple[int, ...], key: Row) -> Attempt:
         """Walk the body as far as it goes."""

@@ -188,8 +188,8 @@ def _undecided(account: Account) -> str:
     for attempt in account.attempts:
         stopped = f", stopped at {_code(attempt.literal)}" if attempt.literal else ""
         reason = f": {escaped(attempt.sentence)}" if attempt.sentence else ""
-        reached = f"{attempt.reached} of {attempt.of} literals"
-        lines.append(f"- {escaped(attempt.rule)} ({attempt.state}), {reached}{stopped}{reason}")
+        behind = f"; not tried: {_code(', '.join(attempt.untried))}" if attempt.untried else ""
+        lines.append(f"- {escaped(attempt.rule)} ({attempt.state}){stopped}{reason}{behind}")
     return "\n".join(lines)
 
 

@@ -756,15 +756,15 @@ def _path(account: Account, path: Path, told: set[int]) -> str:
             if again
             else _conclusion(account, path.below, told)
         )
-    reached = f"{attempt.reached} of its {counted(attempt.of, 'condition')} can be met together."
-    stopped = f"The one that is not: {code(attempt.literal)}." if attempt.literal else ""
+    stopped = f"The condition that is not met: {code(attempt.literal)}." if attempt.literal else ""
+    behind = f"Not tried: {code(', '.join(attempt.untried))}." if attempt.untried else ""
     actual = (
         f"There is {code(attempt.actual)}; needed is {code(attempt.required)}."
         if attempt.actual
         else ""
     )
     apart = "They are equal." if attempt.distance == "0" else f"Apart by {code(attempt.distance)}."
-    exact = " ".join(p for p in (reached, stopped, actual, apart if attempt.distance else "") if p)
+    exact = " ".join(p for p in (stopped, actual, apart if attempt.distance else "", behind) if p)
     return (
         f"<li><p><b>Rule {text(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>{besides}{below}"
         f'<p class="quiet">{exact}</p>'

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -26,6 +27,7 @@ _EXAMPLES: Final = MappingProxyType(
 
 _DEEPEST: Final = 3
 _MOST: Final = 8
+_LONGEST_EDIT: Final = 300
 
 
 def example(predicate: Predicate) -> str:
@@ -213,24 +215,67 @@ def repeated_variable(span: Span, name: str) -> Diagnostic:
     )
 
 
-def left_out(predicate: Predicate) -> str:
-    """Why columns of what is stated may not be left out."""
-    if not predicate.key:
-        name = shown(predicate.name)
-        return f"columns are left out only where a key names the row; `{name}` has no `@[key]`"
-    names = (f"`{shown(predicate.columns[place].name)}`" for place in predicate.key)
-    return f"columns are left out only where the key of the row is given: {', '.join(names)}"
+def open_fact(
+    span: Span, predicate: Predicate, given: Mapping[int, str], *, leaves_out: bool
+) -> Diagnostic:
+    """A fact with variables, or without columns that may not be left out; `given` are values."""
+    name = shown(predicate.name)
+    columns = predicate.columns
+    missing = [shown(one.name) for place, one in enumerate(columns) if place not in given]
+    note = "a fact is ground: it says something about particular values"
+    if leaves_out and not predicate.key:
+        note = f"columns are left out only where a key names the row; `{name}` has no `@[key]`"
+    elif leaves_out and not {*predicate.key} <= given.keys():
+        key = ", ".join(f"`{shown(columns[place].name)}`" for place in predicate.key)
+        note = f"columns are left out only where the key of the row is given: {key}"
+    edit = f"write a value in each column, as in `{fact_example(predicate, given)}`"
+    if leaves_out and predicate.key:
+        key_cells = {place: _example(columns[place], 0) or "..." for place in predicate.key}
+        stated = {**key_cells, **given}
+        named = ", ".join(f"{columns[place].name} = {stated[place]}" for place in sorted(stated))
+        what = "leave out" if {*predicate.key} <= given.keys() else "give the key, and leave out"
+        edit = f"{what} what is not stated: `{_short(f'{name}({named})', predicate)}`"
+    listed = ", ".join(f"`{one}`" for one in missing[:_MOST])
+    more = ", …" if len(missing) > _MOST else ""
+    has = "has" if len(missing) == 1 else "have"
+    message = f"a fact has a value in each column; {listed}{more} {has} none"
+    return Diagnostic("C0188", message, span, note=note, help=edit)
 
 
-def open_fact(span: Span, name: str, note: str = "") -> Diagnostic:
-    """A variable in a fact, or a column that may not be left out."""
-    return Diagnostic(
-        "C0188",
-        f"a fact has a value in each column; `{shown(name)}` has none",
-        span,
-        note=note or "a fact is ground: it says something about particular values",
-        help=f"write a value for `{shown(name)}`, as in `customer_tier(C009, gold)`",
-    )
+def fact_example(predicate: Predicate, given: Mapping[int, str] = MappingProxyType({})) -> str:
+    """A fact of a predicate: what is given, and for the rest values of the columns' types."""
+    cells = [
+        given.get(place) or _example(column, 0) or "..."
+        for place, column in enumerate(predicate.columns)
+    ]
+    return _short(f"{predicate.name}({', '.join(cells)})", predicate)
+
+
+def _short(text: str, predicate: Predicate) -> str:
+    return text if len(text) <= _LONGEST_EDIT else f"{shown(predicate.name)}(...)"
+
+
+def of_fact(one: Diagnostic, text: str, predicates: Mapping[str, Predicate]) -> Diagnostic:
+    """Give the edit for a fact, where that for a goal leads to what no fact may be."""
+    name = text.partition("(")[0].strip()
+    predicate = predicates.get(name)
+    edit = ""
+    if one.code == "C0181" and one.help.startswith("declare it"):
+        columns = len(text.partition("(")[2].rstrip(" .)").split(","))
+        listed = ", ".join(f"c{place}: symbol" for place in range(1, columns + 1))
+        edit = (
+            f"facts are of declared predicates: write `.decl {shown(name)}({listed})` in a rule"
+            " file, each column with its type, and no rule and no `.input` for it"
+        )
+    elif one.code == "C0182" and predicate is not None:
+        edit = f"write a value in each column, as in `{fact_example(predicate)}`"
+        if predicate.key:
+            edit = open_fact(one.span or Span("", 1, 1, 1, 1), predicate, {}, leaves_out=True).help
+    elif one.code == "C0186" and " or `?" in one.help:
+        edit = one.help.partition(", or `?")[0]
+    elif one.code == "C0180" and "goes on" in one.message and one.span is not None:
+        edit = f"state one fact at a time, first `{shown(text[: one.span.column - 1].strip())}`"
+    return replace(one, help=edit) if edit else one
 
 
 def too_long(span: Span, limit: int) -> Diagnostic:

@@ -150,6 +150,11 @@ def alike(left: str, pattern: str, *, denied: bool) -> str:
     return f'{sign}match("{"".join(parts)}", {left})'
 
 
+def literally(text: str) -> str:
+    """Write a text as a pattern that matches it alone."""
+    return "".join(map(_escaped, text))
+
+
 def _escaped(letter: str) -> str:
     return f"[{letter}]" if letter in "$()*+.?[]{|}" else letter
 
