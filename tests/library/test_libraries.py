@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,11 @@ LIBRARIES = sorted(path.parent for path in (ROOT / "rules").glob("*/cases"))
 FOLDERS = sorted(path for path in (ROOT / "rules").iterdir() if path.is_dir())
 LAID_OUT = sorted(path for name in ("rules", "examples") for path in (ROOT / name).rglob("*.dl"))
 
+CHECKED = re.compile(r"(checked|compared)[^|]{0,400}against|compared with")
+UNCHECKED = re.compile(
+    r"not checked|were not\b|was not (read|seen|compared)|wants? checking|not with|not against"
+)
+
 RUN_WHOLE = pytest.mark.sampled(6, "examples")
 
 
@@ -36,6 +42,14 @@ def ran(folder: Path) -> CasesRun:
 def test_every_folder_of_rules_is_a_library_with_cases_and_a_readme() -> None:
     assert FOLDERS == LIBRARIES
     assert [path.name for path in FOLDERS if not (path / "README.md").is_file()] == []
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_a_library_says_of_its_citations_what_was_checked_and_what_was_not(folder: Path) -> None:
+    page = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    assert CHECKED.search(page)
+    assert UNCHECKED.search(page)
+    assert "source" in page
 
 
 @RUN_WHOLE
