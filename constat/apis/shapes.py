@@ -93,6 +93,10 @@ class Shape:
         last = len(column.steps) - 1 - column.steps[::-1].index(ENTRIES)
         return column.steps[: last + 1] == self.rows.steps[: last + 1]
 
+    def trails(self, document: Json) -> Iterator[Trail]:
+        """Yield each row with the entries around it; raises `ApiError` as `cells` does."""
+        return _entries(document, self.rows.steps)
+
     def cells(self, document: Json) -> Iterator[tuple[object, ...]]:
         """Yield the cells of each row; raises `ApiError` where a list is expected and is none."""
         for trail in _entries(document, self.rows.steps):
@@ -107,7 +111,7 @@ class Shape:
 
 
 @frozen
-class _Trail:
+class Trail:
     """An entry, with the entries around it and its places in their lists."""
 
     around: tuple[Json, ...]
@@ -115,8 +119,8 @@ class _Trail:
     entry: Json
 
 
-def _entries(document: Json, steps: Sequence[str]) -> Iterator[_Trail]:
-    waiting = [(_Trail((), (), document), 0)]
+def _entries(document: Json, steps: Sequence[str]) -> Iterator[Trail]:
+    waiting = [(Trail((), (), document), 0)]
     while waiting:
         trail, at = waiting.pop()
         entry = trail.entry
@@ -125,7 +129,7 @@ def _entries(document: Json, steps: Sequence[str]) -> Iterator[_Trail]:
             at += 1
         if at == len(steps):
             if entry is not None:
-                yield _Trail(trail.around, trail.places, entry)
+                yield Trail(trail.around, trail.places, entry)
             continue
         if entry is None:
             continue  # a list that is missing has no entries
@@ -133,7 +137,7 @@ def _entries(document: Json, steps: Sequence[str]) -> Iterator[_Trail]:
             where = path_text(steps[:at]) or "the answer"
             raise ApiError(f"{where} is no list", "C0577")
         inner = [
-            (_Trail((*trail.around, one), (*trail.places, place), one), at + 1)
+            (Trail((*trail.around, one), (*trail.places, place), one), at + 1)
             for place, one in enumerate(entry)
         ]
         waiting += reversed(inner)
@@ -148,7 +152,7 @@ def _field(entry: Json, name: str) -> Json:
     raise ApiError(f"there is {what} where `{printable(name)}` is looked for", "C0577")
 
 
-def _cell(trail: _Trail, document: Json, path: Path) -> object:
+def _cell(trail: Trail, document: Json, path: Path) -> object:
     found, steps = trail.entry, path.steps
     if path.whole:
         depth = path.depth

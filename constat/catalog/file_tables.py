@@ -30,7 +30,7 @@ from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
 from constat.logic import LOCALES, PLAIN, Kind, unit_of, without_unit
 from constat.project import inside
-from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_sheet
+from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -134,7 +134,7 @@ def state_name(tables: Mapping[str, FileTable]) -> str:
 
 
 def _resolved(pattern: str, folder: Path) -> tuple[Path, ...]:
-    pattern, _ = split_sheet(pattern)
+    pattern, _ = split_part(pattern)
     listed = [folder / pattern]
     if _WILD & set(pattern):
         listed = sorted(folder.glob(pattern))[: _MOST_FILES + 1]

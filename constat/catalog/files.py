@@ -20,6 +20,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn
 
+from constat.apis.shapes import ENTRIES, PathError, Shape, read_path
+from constat.apis.shapes import Path as FieldPath
+from constat.apis.transport import ApiError
 from constat.catalog.connection import (
     QueryMistakeError,
     SourceColumn,
@@ -42,12 +45,14 @@ from constat.catalog.file_tables import (
     with_footer,
 )
 from constat.catalog.guard import guard
+from constat.catalog.schema.words import singular, words_of
 from constat.logic import PLAIN
-from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_sheet
+from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from constat.apis.shapes import Trail
     from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
     from constat.catalog.duck_queries import DuckColumn
     from constat.catalog.file_tables import Ending
@@ -57,6 +62,10 @@ if TYPE_CHECKING:
 # A line that is damaged fails the whole table, by its number. Reference: RFC 4180, RFC 8259.
 
 _LONGEST_LINE: Final = 1 << 24
+_LOOKED_INTO: Final = 200
+_DEEPEST: Final = 4
+_KEY_WORDS: Final = frozenset((one,) for one in ("id", "key", "code", "no", "nr", "number", "uuid"))
+_PLAIN_FIELD: Final = re.compile(r"[^.\[\]#\s][^.\[\]]*\Z")
 _LARGEST_LIST: Final = 1 << 27
 _LONGEST_HEADER: Final = 1 << 20
 _LONGEST_NAME: Final = 200
@@ -200,12 +209,14 @@ def _spell_plainly(session: DuckSession, name: str, column: str, locale: Locale,
     session.own(f"DROP TABLE {pairs}")
 
 
-def load_lines(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
+def load_lines(
+    session: DuckSession, table: str, files: Sequence[Path], part: str, seconds: float
+) -> None:
     """Load objects of JSON, one on each line, or all in one list where a name ends in `.json`."""
     columns: dict[str, str] = {}
     with session.bounded(seconds):
         for file in files:
-            rows = rows_of(file)
+            rows = rows_of(file, part)
             while batch := list(islice(rows, _LINES_AT_ONCE)):
                 _widen(session, table, file, columns, batch)
                 listed = [tuple(row.get(name) for name in columns.values()) for row in batch]
@@ -277,9 +288,157 @@ def add_name(file: Path, name: str, known: dict[str, str]) -> None:
     known[name.lower()] = name
 
 
-def rows_of(file: Path) -> Iterator[dict[str, str | None]]:
-    """Read the objects of a file of JSON, of either kind."""
+def rows_of(file: Path, part: str = "") -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file of JSON, of either kind; `part` says where in it rows stand."""
+    if part:
+        return nested_rows(file, part)
     return listed_objects(file) if file.suffix.lower() == ".json" else objects_of(file)
+
+
+def nested_rows(file: Path, part: str) -> Iterator[dict[str, str | None]]:
+    """Read the rows at a path such as `orders[].lines[]`, each with what names those around it.
+
+    A field of an object within a row is a column `customer.id`, one that names an entry around the
+    row `orders.id`. A list within a row is left to a table of its own. A value is text as written.
+    """
+    names = _lists_of(part)
+    try:
+        shape = Shape(read_path(part), (FieldPath(()),))
+        rows = [_nested_row(names, one) for one in shape.trails(_document(file))]
+    except (PathError, ApiError) as problem:
+        reason = problem.reason if isinstance(problem, ApiError) else str(problem)
+        raise damaged(file, f": {reason}") from None
+    within = {name[:place] for row in rows for name in row for place in _dots(name)}
+    # An object that is missing has no value of its own, but none in each of its fields.
+    return ({name: row[name] for name in row if name not in within or row[name]} for row in rows)
+
+
+def _nested_row(names: Sequence[str], trail: Trail) -> dict[str, str | None]:
+    """Give the values of a row, behind those that name the entries around it."""
+    row: dict[str, str | None] = {}
+    # A row that is an entry of a list is the last of these itself.
+    for name, entry in zip(names, trail.around, strict=True):
+        if entry is not trail.entry and (label := _naming_field(name, entry)):
+            row[f"{name}.{label}"] = _written_cell(entry[label])
+    return row | _leaves(trail.entry if isinstance(trail.entry, dict) else {"value": trail.entry})
+
+
+def _dots(name: str) -> Iterator[int]:
+    return (place for place, letter in enumerate(name) if letter == ".")
+
+
+def nested_parts(file: Path) -> dict[str, str]:
+    """Find where rows stand in a file of JSON whose objects hold others, by the names of lists.
+
+    Nothing where the objects of a list are plain, or the file cannot be read. Raises `OSError`.
+    """
+    try:
+        document = _document(file)
+    except SourceFailureError:
+        return {}
+    lists = dict(_lists_in(document, "", 0))
+    if isinstance(document, list) and not any(
+        isinstance(cell, dict | list) for row in document[:_LOOKED_INTO] for cell in _cells_of(row)
+    ):
+        return {}
+    return {_lists_of(path)[-1]: path for path in lists}
+
+
+def _lists_in(value: Any, path: str, depth: int) -> Iterator[tuple[str, None]]:  # noqa: ANN401  JSON
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        entries = value[:_LOOKED_INTO]
+        if entries and all(isinstance(one, dict) for one in entries):
+            yield f"{path}[]", None
+        elif not entries or any(isinstance(one, list | dict) for one in entries):
+            return
+        else:
+            yield f"{path}[]", None
+        for one in entries:
+            yield from _inner_lists(one, f"{path}[]", depth)
+    elif isinstance(value, dict):
+        yield from _inner_lists(value, path, depth)
+
+
+def _inner_lists(value: Any, path: str, depth: int) -> Iterator[tuple[str, None]]:  # noqa: ANN401  JSON
+    for name, one in value.items() if isinstance(value, dict) else ():
+        if isinstance(one, list | dict) and _PLAIN_FIELD.match(name):
+            yield from _lists_in(one, f"{path}.{name}".removeprefix("."), depth + 1)
+
+
+def _cells_of(row: Any) -> Iterator[Any]:  # noqa: ANN401  JSON
+    yield from row.values() if isinstance(row, dict) else (row,)
+
+
+def _lists_of(part: str) -> list[str]:
+    """Name the lists of a path: `orders` and `lines` of `orders[].lines[]`."""
+    names = [one.rpartition(".")[2] for one in part.split(ENTRIES)[:-1]]
+    return [name or "rows" for name in names]
+
+
+def _naming_field(name: str, entry: Any) -> str:  # noqa: ANN401  JSON
+    """Give the field of an entry that names it: by its own name, else the first value."""
+    cells = entry.items() if isinstance(entry, dict) else ()
+    fields: list[str] = [one for one, cell in cells if not isinstance(cell, dict | list)]
+    noun = singular(words_of(name))
+    keys = [one for one in fields if words_of(one) == noun or words_of(one)[-1:] in _KEY_WORDS]
+    return (keys or fields or [""])[0]
+
+
+def _leaves(row: Mapping[str, Any], before: str = "") -> dict[str, str | None]:
+    """Give the values of an object, and of those within it; a list is left out."""
+    found: dict[str, str | None] = {}
+    waiting = [(f"{before}{name}", cell) for name, cell in row.items()]
+    for name, cell in waiting:
+        if isinstance(cell, dict):
+            waiting += [(f"{name}.{inner}", one) for inner, one in cell.items()]
+        elif not isinstance(cell, list):
+            found[name] = _written_cell(cell)
+    return found
+
+
+def _written_cell(cell: object) -> str | None:
+    if cell is None or isinstance(cell, str):
+        return cell
+    return {True: "true", False: "false"}[bool(cell)]
+
+
+def _document(file: Path) -> Any:  # noqa: ANN401  JSON
+    """Read a file of JSON whole, one of JSON lines as a list; numbers stay as they are written."""
+    with file.open("rb") as opened:
+        content = opened.read(_LARGEST_LIST + 1)
+    if len(content) > _LARGEST_LIST:
+        raise damaged(
+            file, " is too large to be read whole; write JSON lines without lists in them"
+        )
+    try:
+        text = content.decode("utf-8-sig")
+        lines = [text] if file.suffix.lower() == ".json" else text.split("\n")
+        read = [
+            json.loads(
+                one,
+                parse_int=str,
+                parse_float=str,
+                parse_constant=_no_number,
+                object_pairs_hook=_once,
+            )
+            for one in lines
+            if one.strip()
+        ]
+        json.dumps(read, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except UnicodeError:
+        raise damaged(file, " is not UTF-8") from None
+    except (ValueError, IndexError, RecursionError):
+        raise damaged(file, " is no JSON") from None
+    return read[0] if file.suffix.lower() == ".json" and read else read
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name that stands twice")
+    return found
 
 
 def objects_of(file: Path) -> Iterator[dict[str, str | None]]:
@@ -325,7 +484,14 @@ def listed_objects(file: Path) -> Iterator[dict[str, str | None]]:
     except UnicodeError:
         raise damaged(file, " is not UTF-8") from None
     except (ValueError, IndexError, RecursionError):
-        raise damaged(file, f", object {number}, is no list of JSON objects") from None
+        problem = damaged(file, f", object {number}, is no list of JSON objects")
+        parts = nested_parts(file) if not number else {}
+        if not parts:
+            raise problem from None
+        hint = (
+            f"{problem.reason}; write `{file.name}#{next(iter(parts.values()))}` for the list in it"
+        )
+        raise SourceFailureError(hint, problem.code) from None
 
 
 def _object(text: str, decoder: json.JSONDecoder) -> dict[str, str | None]:
@@ -585,7 +751,7 @@ def _every_row(file: Path, setting: TableFiles) -> Sequence[SheetRow]:
 
 def _chosen(file: Path, setting: TableFiles, books: ExitStack) -> Iterator[SheetRow]:
     """Yield the rows of the sheet that the setting names, as texts."""
-    _, title = split_sheet(setting.pattern)
+    _, title = split_part(setting.pattern)
     sheets = _sheets(file, books)
     if not sheets or (title and title not in sheets):
         raise damaged(file, " has no sheet of that name")
@@ -879,7 +1045,8 @@ class FilesConnection(DuckReading):
             case ".arrow" | ".arrows" | ".feather":
                 load_arrow(session, name, table.files, self._seconds)
             case _:
-                load_lines(session, name, table.files, self._seconds)
+                _, part = split_part(table.setting.pattern)
+                load_lines(session, name, table.files, part, self._seconds)
         if table.setting.null or table.setting.locale or table.setting.unit:
             spell(session, name, table, self._seconds)
         self._check_same(name)

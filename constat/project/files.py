@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 SEPARATED: Final = (".csv", ".tsv", ".tab", ".txt")
 TYPED: Final = (".parquet", ".arrow", ".arrows", ".feather")
 WORKBOOK: Final = ".xlsx"
-ENDINGS: Final = (*SEPARATED, ".jsonl", ".ndjson", ".json", WORKBOOK, *TYPED)
+JSON: Final = (".jsonl", ".ndjson", ".json")
+ENDINGS: Final = (*SEPARATED, *JSON, WORKBOOK, *TYPED)
 UTF_8: Final = "utf-8"
 _ENCODINGS: Final = (
     *(UTF_8, "utf-16", "windows-1250", "windows-1251", "windows-1252", "windows-1253"),
@@ -75,7 +76,7 @@ class TableFiles:
     @property
     def ending(self) -> str:
         """How the names of the files end."""
-        return PurePosixPath(split_sheet(self.pattern)[0]).suffix.lower()
+        return PurePosixPath(split_part(self.pattern)[0]).suffix.lower()
 
     @property
     def delimiter(self) -> str:
@@ -99,10 +100,10 @@ class TableFiles:
         return self.identity == TableFiles(self.pattern).identity
 
 
-def split_sheet(pattern: str) -> tuple[str, str]:
-    """Give the path of a workbook and the name of a sheet; no name where none is written."""
-    path, mark, sheet = pattern.partition("#")
-    return (path, sheet) if mark and path.lower().endswith(WORKBOOK) else (pattern, "")
+def split_part(pattern: str) -> tuple[str, str]:
+    """Give the path of a file and its part: a sheet of a workbook, or where rows of JSON stand."""
+    path, mark, part = pattern.partition("#")
+    return (path, part) if mark and path.lower().endswith((WORKBOOK, *JSON)) else (pattern, "")
 
 
 def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, TableFiles]:
@@ -169,7 +170,7 @@ def _pattern(node: Node, what: str, sections: Sections) -> str:
     written = sections.text(node, f"a file of {what}")
     if not written or not isinstance(node, Text):
         return ""
-    path = PurePosixPath(split_sheet(written)[0])
+    path = PurePosixPath(split_part(written)[0])
     if path.is_absolute() or ".." in path.parts:
         sections.complain(
             "C0505", "this path leads out of the project", node, note="data lies in its folder"

@@ -26,7 +26,7 @@ from constat.catalog import (
 from constat.catalog.drivers import open_connection, sql_of
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files, has_fields
-from constat.catalog.files import guess_sheets
+from constat.catalog.files import guess_sheets, nested_parts
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
@@ -41,7 +41,7 @@ from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
-from constat.project.files import ENDINGS, TYPED, UTF_8, WORKBOOK, TableFiles
+from constat.project.files import ENDINGS, JSON, TYPED, UTF_8, WORKBOOK, TableFiles
 from constat.project.reading import Expanded, expand
 from constat.session.catalog import (
     dialect_of,
@@ -204,6 +204,12 @@ def _tables_in(
     path: Path, relative: str, doubts: list[str]
 ) -> Mapping[str, tuple[TableFiles, tuple[str, ...]]]:
     """Find the tables of a file by the sheets that hold them; tell which sheets hold none."""
+    if path.suffix.lower() in JSON and (parts := nested_parts(path)):
+        (first, _), *_ = parts.items()
+        return {
+            "" if name == first else name: (TableFiles(f"{relative}#{part}"), ())
+            for name, part in parts.items()
+        }
     if path.suffix.lower() != WORKBOOK:
         return {"": guess_files(path, relative)}
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import io
+import json
 import random
 import re
 import zipfile
@@ -21,7 +22,8 @@ from hypothesis import strategies as st
 
 from constat.catalog import SourceFailureError
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.files import guess_sheets, load_arrow, sheet_rows, spelled
+from constat.catalog.files import guess_sheets, load_arrow, nested_parts, sheet_rows, spelled
+from constat.catalog.files import rows_of as rows_of_json
 from constat.diagnostics import ConstatError
 from constat.project.files import TableFiles
 from tests.catalog.test_files import fails, settle, told
@@ -57,6 +59,81 @@ def test_a_json_list_is_a_table(tmp_path: Path, content: str, expected: set[Any]
 )  # fmt: skip
 def test_a_damaged_json_list_is_a_failure(tmp_path: Path, content: str | bytes) -> None:
     fails(told(tmp_path, "t.json", content), "t.json", "C0543")
+
+
+ORDERS = {
+    "exported": "2025-10-01",
+    "orders": [
+        {
+            "order": "O-1",
+            "customer": {"id": "C1", "address": {"city": "Bonn"}},
+            "lines": [{"sku": "007", "price": 1.50}, {"sku": "8", "price": 2, "gift": True}],
+            "tags": ["a", "b"],
+        },
+        {"order": "O-2", "customer": None, "lines": [], "tags": []},
+        {"order": "O-3", "lines": [{"sku": "9", "price": None}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl"])
+def test_objects_and_lists_within_json_are_columns_and_tables(tmp_path: Path, ending: str) -> None:
+    orders: list[object] = [*ORDERS["orders"]]
+    text = json.dumps(ORDERS) if ending == "json" else "\n".join(map(json.dumps, orders))
+    path = tmp_path / f"t.{ending}"
+    path.write_text(text.replace("1.5", "1.50"))
+    root = "orders[]" if ending == "json" else "[]"
+    name = "orders" if ending == "json" else "rows"
+    parts = {name: root, "lines": f"{root}.lines[]", "tags": f"{root}.tags[]"}
+    assert nested_parts(path) == parts
+    assert list(rows_of_json(path, root)) == [
+        {"order": "O-1", "customer.id": "C1", "customer.address.city": "Bonn"},
+        {"order": "O-2"},
+        {"order": "O-3"},
+    ]
+    number = f"{name}.order"
+    assert list(rows_of_json(path, parts["lines"])) == [
+        {number: "O-1", "sku": "007", "price": "1.50"},
+        {number: "O-1", "sku": "8", "price": "2", "gift": "true"},
+        {number: "O-3", "sku": "9", "price": None},
+    ]
+    assert [one["value"] for one in rows_of_json(path, parts["tags"])] == ["a", "b"]
+    found = sheets(
+        tmp_path,
+        f"t.{ending}#{parts['lines']}",
+        f'SELECT "{number}", sku, price FROM t',
+        "p(o: symbol, sku: symbol, price: Decimal)",
+    )
+    got = {(str(one[0]), str(one[1])) for one in rows(found.ask("p"))}
+    assert got == {("O-1", "007"), ("O-1", "8"), ("O-3", "9")}
+
+
+@pytest.mark.parametrize(
+    ("content", "part", "reason"),
+    [
+        ('{"a": 1}', "a[]", "a is no list"),
+        ('{"a": [{"b": 1}]}', "a[].b.c[]", "there is a value where `c` is looked for"),
+        ('{"a": [{"b": 1}]}', "a[", "is no path such as"),
+        ('{"a": [{"b": 1, "b": 2}]}', "a[]", "is no JSON"),
+        ('{"a": [{"b": NaN}]}', "a[]", "is no JSON"),
+        ('{"a": [{"b": "\\ud800"}]}', "a[]", "is not UTF-8"),
+        ('{"a": ', "a[]", "is no JSON"),
+        ('{"a": [{"b": {}}]}', "a[]", "no object that would name columns"),
+    ],
+)
+def test_a_part_of_json_that_is_not_there_is_a_failure(
+    tmp_path: Path, content: str, part: str, reason: str
+) -> None:
+    fails(settle(tmp_path, {"t.json": content}, table=f"t.json#{part}").ask("p"), reason, "C0543")
+
+
+def test_a_table_in_json_that_is_no_list_is_found_by_the_error(tmp_path: Path) -> None:
+    said = told(tmp_path, "t.json", '{"seen": 1, "orders": [{"x": 1, "y": 2}]}')
+    fails(said, "write `t.json#orders[]` for the list in it", "C0543")
+    (tmp_path / "u.json").write_text('[{"x": 1}, {"x": 2}]')
+    assert nested_parts(tmp_path / "u.json") == {}
+    (tmp_path / "v.json").write_text("{")
+    assert nested_parts(tmp_path / "v.json") == {}
 
 
 # Workbooks.

@@ -626,3 +626,16 @@ def test_each_sheet_of_a_workbook_is_begun(tmp_path: Path) -> None:
     found = run("query", "?s = sum ?b : { op_offene_posten(_, ?b) }", "--project", tmp_path)
     assert found.out.split()[1] == "5.5", found
     assert "op_kunden" in run("catalog", "list", "--project", tmp_path).out
+
+
+def test_json_with_objects_within_is_begun_as_tables(tmp_path: Path) -> None:
+    lines = [{"sku": "a", "qty": 2}, {"sku": "a", "qty": 2}]
+    orders = [{"id": n, "to": {"city": "Bonn"}, "lines": lines} for n in (1, 2)]
+    (tmp_path / "sales.json").write_text(json.dumps({"at": "now", "orders": orders}))
+    begun = run("init", tmp_path / "sales.json", "--directory", tmp_path)
+    assert begun.code == 0, begun.err
+    text = (tmp_path / "rules" / "sources.dl").read_text()
+    assert ("to_city: symbol" in text, "orders_id: number" in text) == (True, True)
+    goal = "?s = sum ?q : { sales_lines(_, _, _, ?q) }"
+    found = run("query", goal, "--project", tmp_path)
+    assert found.out.split()[1] == "8", found

@@ -13,7 +13,7 @@ from constat.catalog.file_tables import find_tables, state_name
 from constat.catalog.files import header_of, load_arrow, rows_of, sheet_rows
 from constat.catalog.schema.assembling import Assembly
 from constat.catalog.schema.described import ColumnSchema, SourceSchema, column_of
-from constat.project.files import SEPARATED
+from constat.project.files import SEPARATED, split_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -258,8 +258,9 @@ def _describe(found: Assembly, name: str, table: FileTable, seconds: float) -> N
                 for title in next(rows):
                     found.column(name, column_of(title, _TEXT, nullable=True))
         case _:
-            objects = list(islice(rows_of(table.files[0]), _MOST_OBJECTS))
-            listed = table.setting.ending == ".json"
+            _, part = split_part(table.setting.pattern)
+            objects = list(islice(rows_of(table.files[0], part), _MOST_OBJECTS))
+            listed = bool(part) or table.setting.ending == ".json"
             found.table(name, name, kind="file", rows=None if listed else _lines(table))
             for one in dict.fromkeys(key for row in objects for key in row):
                 found.column(name, column_of(one, _TEXT, nullable=True))
