@@ -45,7 +45,6 @@ from constat.catalog.file_tables import (
     with_footer,
 )
 from constat.catalog.guard import guard
-from constat.catalog.schema.words import singular, words_of
 from constat.logic import PLAIN
 from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_part
 
@@ -64,7 +63,9 @@ if TYPE_CHECKING:
 _LONGEST_LINE: Final = 1 << 24
 _LOOKED_INTO: Final = 200
 _DEEPEST: Final = 4
-_KEY_WORDS: Final = frozenset((one,) for one in ("id", "key", "code", "no", "nr", "number", "uuid"))
+_KEY_FIELD: Final = re.compile(
+    r"(?:.*[_ -])?(?i:id|key|code|no|nr|number|uuid)\Z|.*[a-z](?:I[dD]|Key|Code|N[or]|Number)\Z"
+)
 _PLAIN_FIELD: Final = re.compile(r"[^.\[\]#\s][^.\[\]]*\Z")
 _LARGEST_LIST: Final = 1 << 27
 _LONGEST_HEADER: Final = 1 << 20
@@ -381,8 +382,8 @@ def _naming_field(name: str, entry: Any) -> str:  # noqa: ANN401  JSON
     """Give the field of an entry that names it: by its own name, else the first value."""
     cells = entry.items() if isinstance(entry, dict) else ()
     fields: list[str] = [one for one, cell in cells if not isinstance(cell, dict | list)]
-    noun = singular(words_of(name))
-    keys = [one for one in fields if words_of(one) == noun or words_of(one)[-1:] in _KEY_WORDS]
+    noun = name.casefold().removesuffix("s")
+    keys = [one for one in fields if one.casefold() == noun or _KEY_FIELD.match(one)]
     return (keys or fields or [""])[0]
 
 
