@@ -7,7 +7,7 @@ import re
 import shutil
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -431,6 +431,16 @@ def load_rules(own: Path | None = None) -> MemoryRules:
 
     Raises ``ConstatError`` with every mistake in them, and where a predicate is missing.
     """
+    return _shipped_rules() if own is None else _read_rules(own)
+
+
+@lru_cache(maxsize=1)
+def _shipped_rules() -> MemoryRules:
+    """Load the rules of the package, which are the same for every memory of a program."""
+    return _read_rules(None)
+
+
+def _read_rules(own: Path | None) -> MemoryRules:
     with Scratch() as place:
         folder = place.path
         for source in (rules_folder(), *([] if own is None else [own])):

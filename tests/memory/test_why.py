@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,19 @@ from constat.memory.decisions import decide, load_rules, rows_of, rules_folder
 from constat.session import Session
 from tests.examples.shop import ROOT
 from tests.memory.rounds import answered, assistant, called, session, user
+
+
+def test_the_rules_of_the_package_are_read_once_and_those_of_ones_own_each_time(
+    tmp_path: Path,
+) -> None:
+    assert load_rules() is load_rules()
+    own = tmp_path / "own.dl"
+    own.write_text(".decl mine(a: number)\nmine(1).\n", encoding="utf-8")
+    first = load_rules(tmp_path)
+    assert "mine" in first.program.program.predicates
+    assert "mine" not in load_rules().program.program.predicates
+    own.write_text(".decl other(a: number)\nother(1).\n", encoding="utf-8")
+    assert "other" in load_rules(tmp_path).program.program.predicates
 
 
 def test_a_line_of_each_class_is_proved_and_checked() -> None:
