@@ -241,6 +241,7 @@ def test_a_draft_that_repeats_the_question_hides_nothing(sessions: dict[str, Ses
     assert len(found) >= 3, found
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     "question",
     [

@@ -387,6 +387,7 @@ def writer(state: Path, who: str, count: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
+@pytest.mark.faults
 def test_two_processes_lose_no_confirmation(tmp_path: Path) -> None:
     both = [writer(tmp_path, who, 40) for who in ("ada", "bob")]
     time.sleep(2)

@@ -166,6 +166,7 @@ def test_without_max_age_the_file_is_never_opened(shop: Path) -> None:
     assert prove(shop).err == ""
 
 
+@pytest.mark.faults
 def test_two_programs_prove_at_the_same_time(kept: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

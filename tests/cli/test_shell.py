@@ -128,6 +128,7 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(still_shop: Path) -> None:
     assert (ran.returncode, ran.stderr) == (5, "")
 
 
+@pytest.mark.sampled(3, "faults")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -110,6 +110,7 @@ def test_the_python_of_a_document_runs(file: str, start: str, shop: Path) -> Non
     assert ran.stdout.startswith(start), ran.stderr
 
 
+@pytest.mark.examples
 def test_the_guide_to_python_prints_what_it_shows(shop: Path) -> None:
     text = (DOCS / "python.md").read_text(encoding="utf-8")
     steps = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, flags=re.DOTALL)

@@ -147,6 +147,7 @@ def test_what_cannot_be_read_says_why(kind: str, data: bytes, reason: str) -> No
         read(kind, data)
 
 
+@pytest.mark.faults
 def test_what_takes_too_much_costs_itself_and_no_other() -> None:
     # A document that needs more memory than there is, one that takes too long, and a good one.
     wide = docx("<w:p/>" * 3_000_000)

@@ -98,6 +98,7 @@ def test_a_letter_without_codes_says_what_decides(
     assert ("principal reasons" in text) == (name != "A101")
 
 
+@pytest.mark.examples
 def test_a_change_is_told_only_where_it_was_tried() -> None:
     with Session(PROJECT) as session:
         found = session.counterfactuals(session.why_not("approved(A102)"))
@@ -130,6 +131,7 @@ def changed() -> bytes:
         return session.prove("approved(A102)", counterfactuals=True).certificate
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("form", ["letter", "html", "paper"])
 def test_changes_are_frozen_and_shown_as_computed(
     certificates: dict[str, bytes], changed: bytes, form: str

@@ -297,6 +297,7 @@ with Session(sys.argv[1]) as session:
 """
 
 
+@pytest.mark.sampled(2, "faults")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_run_whose_program_died_is_recognised_by_the_next_command(
     orders: Session, project: Path, number: int

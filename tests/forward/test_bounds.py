@@ -178,6 +178,7 @@ def test_ctrl_c_ends_it_with_what_was_finished(crossing: Path, tmp_path: Path) -
         assert session.prove("reach(a, d)").exit_code == 0
 
 
+@pytest.mark.faults
 def test_killed_it_leaves_the_state_usable(crossing: Path, tmp_path: Path) -> None:
     variables = ", ".join(f"?v{i}" for i in range(24))
     words = ("query", f"huge({variables})", "--engine", "forward", "--project", str(crossing))

@@ -218,6 +218,7 @@ walk(?c, ?s) :- walk(?c, ?s), customer(?c), walk(?c, ?s), !price(to_string(?c), 
 }
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_computed_in_bulk_and_exactly(name: str) -> None:
     given = CASES[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,7 @@ def test_answers_in_bulk_are_the_answers(case: Case, manner: Manner) -> None:
     require_same(found, reference(compiled, case, manner), case)
 
 
+@pytest.mark.laws
 @SOME
 @given(doubtful_cases(), st.builds(Manner, narrow=st.booleans(), wide=st.booleans()))
 def test_graded_answers_are_the_answers(case: Case, manner: Manner) -> None:
@@ -143,6 +145,7 @@ def test_what_is_closed_stays_where_it_was_computed(case: Case) -> None:
     assert isinstance(in_bulk(compiled, case, Manner()).sure, StoredRows)
 
 
+@pytest.mark.laws
 @SOME
 @given(cases(), MANNERS)
 def test_an_attempt_that_is_not_given_up_says_the_same(case: Case, manner: Manner) -> None:

@@ -103,6 +103,7 @@ def test_no_rule_of_a_library_is_a_proposal_and_each_has_an_id(folder: Path) -> 
     assert [rule.id for rule in listing.rules if rule.id.startswith(f"{rule.predicate}.")] == []
 
 
+@pytest.mark.sampled(6, "laws")
 @pytest.mark.parametrize("path", LAID_OUT, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_rule_files_are_in_the_canonical_layout(path: Path) -> None:
     assert rewrite(path.read_bytes(), path.name).status == "unchanged"

@@ -154,6 +154,7 @@ def test_a_writer_killed_at_any_moment_has_kept_what_it_was_told_is_kept(tmp_pat
     assert told > 0
 
 
+@pytest.mark.faults
 def test_two_programs_append_to_one_session_without_gaps(tmp_path: Path) -> None:
     processes = [program(WRITER, tmp_path, name, 25) for name in ("a", "b")]
     for process in processes:

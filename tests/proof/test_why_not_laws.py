@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import assume, given, settings
 
 from constat.engine import LazyEngine
@@ -48,12 +49,14 @@ def check_claims(case: Case, found: Refutation, *, exact: bool) -> None:
                 assert strength_of(program, externals, [other.claim]) in ABSENCES, other
 
 
+@pytest.mark.laws
 @FEW
 @given(cases(EXACT))
 def test_what_comes_before_the_stop_holds_and_the_stop_fails(case: Case) -> None:
     check_claims(case, refuted(case), exact=True)
 
 
+@pytest.mark.laws
 @FEW
 @given(cases())
 def test_a_stop_fails_where_something_is_open_too(case: Case) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,7 @@ def test_the_checker_accepts_the_certificate_of_every_decision(case: Case, manne
     assert (report.verdict, report.reason) == (decision.verdict.value, None), report.place
 
 
+@pytest.mark.laws
 @given(cases(), MANNERS)
 def test_a_verdict_under_assumptions_rests_on_all_of_them(case: Case, manner: Manner) -> None:
     decision = decided(case, manner)

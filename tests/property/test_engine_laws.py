@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def test_what_was_demanded_of_derived_predicates_is_all_there(case: Case, manner
             judge.true_rows_are_possible(found.outcome, Atom(entry.predicate, terms))
 
 
+@pytest.mark.laws
 @given(cases(), MANNERS, st.sampled_from([ACCEPTED, CERTAIN]))
 def test_every_derivation_refires_and_ends_at_outside_rows(
     case: Case, manner: Manner, least: int
@@ -93,6 +95,7 @@ def test_every_derivation_refires_and_ends_at_outside_rows(
     assert len(refiring.known) == len(refiring.facts())
 
 
+@pytest.mark.laws
 @given(cases(), MANNERS, st.booleans(), st.sampled_from([ACCEPTED, CERTAIN]))
 def test_what_was_found_for_a_key_outlasts_wider_questions_that_nobody_answers(
     case: Case,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ from tests.property.strategies import (
 SMALL: Domain = {**DOMAIN, Kind.NUMBER: (0, 2), Kind.SYMBOL: ("a", "1")}
 
 
+@pytest.mark.laws
 @HALF
 @given(cases())
 def test_what_the_hard_reading_decides_is_so_in_every_completion(case: Case) -> None:

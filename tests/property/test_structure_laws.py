@@ -35,6 +35,7 @@ def test_where_nothing_is_open_the_engine_finds_exactly_the_model(
     assert under(case.goal, found.outcome.rows(case.goal.predicate, CONCEIVABLE)) == rows
 
 
+@pytest.mark.laws
 @given(cases(STRUCTURED), MANNERS)
 def test_what_the_engine_decides_is_so_in_every_completion(case: Case, manner: Manner) -> None:
     found, judge = run(case, manner), Judge(case)
@@ -60,6 +61,7 @@ def test_the_forward_engine_finds_exactly_the_model(
         event(one)
 
 
+@pytest.mark.laws
 @HALF
 @given(cases(STRUCTURED), MANNERS, STRATEGIES, MAGIC)
 def test_the_forward_engine_says_what_the_reference_engine_says(
@@ -71,6 +73,7 @@ def test_the_forward_engine_says_what_the_reference_engine_says(
     check_against_reference(case, manner, strategy, magic=magic)
 
 
+@pytest.mark.laws
 @HALF
 @given(cases(STRUCTURED_EXACT), st.sampled_from([Strategy.LOOP, Strategy.CTE]))
 def test_sql_finds_exactly_the_model_or_says_that_it_cannot(case: Case, strategy: Strategy) -> None:

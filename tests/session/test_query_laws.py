@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,6 +94,7 @@ def test_a_row_is_called_what_proving_it_says(case: Case, manner: Manner) -> Non
             assert verdict is row.verdict, row
 
 
+@pytest.mark.laws
 @given(cases(), MANNERS)
 def test_what_a_settled_set_does_not_list_is_disproved(case: Case, manner: Manner) -> None:
     answers = answers_of(case, manner)
@@ -151,6 +153,7 @@ def test_the_exit_code_follows_from_rows_and_openness(case: Case, manner: Manner
     assert [row.values for row in answers] == sorted(row.values for row in answers)
 
 
+@pytest.mark.laws
 @given(cases(), MANNERS)
 def test_a_rule_of_its_own_changes_no_answer(case: Case, manner: Manner) -> None:
     plain = query_of(case)

@@ -34,6 +34,7 @@ def of_process(folder: str) -> list[str]:
         return verdicts(session)
 
 
+@pytest.mark.faults
 def test_eight_threads_share_one_session(still_shop: Path) -> None:
     with Session(still_shop) as session:
         wanted = verdicts(session)

@@ -195,6 +195,7 @@ FIRST_WRITERS = """
 """
 
 
+@pytest.mark.faults
 def test_the_first_facts_of_a_project_come_from_many_programs_at_once(tmp_path: Path) -> None:
     writers, rounds = 8, 30
     program = [sys.executable, "-c", textwrap.dedent(FIRST_WRITERS)]

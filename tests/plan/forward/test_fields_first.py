@@ -38,6 +38,7 @@ LISTS = st.recursive(
 ROWS = st.lists(st.tuples(LISTS, st.integers(0, 3)), max_size=8, unique=True)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("rules", PROGRAMS.values(), ids=list(PROGRAMS))
 @settings(max_examples=SOME)
 @given(rows=ROWS)

@@ -46,6 +46,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("rules", [*PROGRAMS.values(), *SHARED.values()], ids=[*PROGRAMS, *SHARED])
 @settings(max_examples=SOME)
 @given(rows=ROWS)

@@ -41,6 +41,7 @@ ALIKE = {
 }
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("rules", ALIKE.values(), ids=list(ALIKE))
 @settings(max_examples=SOME)
 @given(edges=EDGES, others=EDGES)
