@@ -1,14 +1,16 @@
-"""Ten proofs as pages for somebody who knows the field and no logic: two rest on wrong rules.
+"""Proofs as pages for somebody who knows the field and no logic: two rest on wrong rules.
 
-    python -m tests.library.reviewing FOLDER
+    python -m tests.library.reviewing FOLDER [ROUND]
 
-In: a folder that does not exist yet.  Out: `01.html` to `10.html` in it, and no word of which two
-are wrong.  Each wrong one comes from a copy of a library with one comparison turned round, so that
+In: a folder that does not exist yet, and the round: 1 has ten libraries with a page of each, 2 the
+other two with four pages of each.  Out: `01.html` and so on in it, and no word of which two are
+wrong.  Each wrong one comes from a copy of a library with one comparison written otherwise, so that
 certificate and page are in order, and only what the rule requires is not what its words say.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import tempfile
@@ -17,10 +19,11 @@ from pathlib import Path
 from typing import Final
 
 from constat import Session
+from constat.memory import Memory, from_openai
 from constat.proof.report.page import to_html
 from tests.examples.projects import ROOT, copy_example
 
-USAGE: Final = "usage: python -m tests.library.reviewing FOLDER"
+USAGE: Final = "usage: python -m tests.library.reviewing FOLDER [1 | 2]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Exhibit:
     new: str = ""
 
 
-EXHIBITS: Final = (
+FIRST: Final = (
     Exhibit("software", "software-supply-chain", "may_release(Harbor)"),
     Exhibit("ownership", "ownership-control", "controls(Birch, Dogwood)"),
     Exhibit("laundering", "anti-money-laundering", "report_overdue(Orwell, 2026-05-04)"),
@@ -58,37 +61,77 @@ EXHIBITS: Final = (
     Exhibit("credit", "credit-decision", "declined(A2)"),
 )
 
+OTHERS: Final = (
+    Exhibit("vip", "customer-value", "in_vip_group(C032)"),
+    Exhibit("memory", "memory", "pinned(m0[34:66] constraint)"),
+    Exhibit(
+        "vip",
+        "customer-value",
+        "is_vip(C002)",
+        *("vip.dl", "?total > ?threshold", "?total >= ?threshold"),
+    ),
+    Exhibit("memory", "memory", "pinned(m17[64:78] pending)"),
+    Exhibit("vip", "customer-value", "is_vip(C001)"),
+    Exhibit("memory", "memory", "of_class(m10[0:35] error, 6)"),
+    Exhibit("vip", "customer-value", "gets_partner_price(C003)"),
+    Exhibit(
+        "memory",
+        "memory",
+        "of_class(m14[319:330] leaf, 2)",
+        *(
+            "relevance.dl",
+            "taking_up(?how),\n  ?later > ?at.",
+            "taking_up(?how),\n  ?at > ?later.",
+        ),
+    ),
+)
+ROUNDS: Final = {"1": FIRST, "2": OTHERS}
+
 
 def prove(exhibit: Exhibit, folder: Path, *, broken: bool = True) -> tuple[str, str]:
     """Prove an exhibit in a copy below `folder`; give the verdict and the page."""
-    if exhibit.example == "lending":
+    rules = folder / "rules" / exhibit.library
+    project = folder / "examples" / exhibit.example
+    if exhibit.example in {"lending", "memory"}:
         ignored = shutil.ignore_patterns(".constat", "cases")
-        project = folder / "examples" / exhibit.example
         shutil.copytree(ROOT / "examples" / exhibit.example, project, ignore=ignored)
-        rules = folder / "rules" / exhibit.library
         shutil.copytree(ROOT / "rules" / exhibit.library, rules, ignore=ignored)
     else:
-        project = copy_example(exhibit.example, exhibit.library, folder)
+        copy_example(exhibit.example, exhibit.library, folder)
     if exhibit.old and broken:
-        file = folder / "rules" / exhibit.library / exhibit.file
+        file = rules / exhibit.file
         text = file.read_text(encoding="utf-8")
         if text.count(exhibit.old) != 1:
             message = f"{exhibit.file} has {text.count(exhibit.old)} times: {exhibit.old}"
             raise ValueError(message)
         file.write_text(text.replace(exhibit.old, exhibit.new), encoding="utf-8")
+    if exhibit.example == "memory":
+        return said(exhibit.goal, project / "refund.json", rules)
     with Session(project) as session:
         result = session.prove(exhibit.goal)
     return result.verdict.value, to_html(result.certificate)
 
 
+def said(goal: str, log: Path, rules: Path) -> tuple[str, str]:
+    """Give what these rules of memory say of the fact in a goal, if it is this goal."""
+    claim = goal.partition("(")[2].rstrip(")").partition(",")[0]
+    with Memory(rules=rules) as memory:
+        memory.append(from_openai(json.loads(log.read_text(encoding="utf-8"))))
+        for proof in memory.why(claim, "refund order O-7"):
+            if proof.goal == goal:
+                return proof.verdict.value, to_html(proof.certificate)
+    return "NOT SAID", ""
+
+
 def main(arguments: list[str]) -> int:
-    """Write the ten pages."""
-    if len(arguments) != 1 or Path(arguments[0]).exists():
+    """Write the pages of a round."""
+    chosen = ROUNDS.get(arguments[1] if len(arguments) > 1 else "1")
+    if len(arguments) not in {1, 2} or chosen is None or Path(arguments[0]).exists():
         sys.stderr.write(f"{USAGE}\nThe folder must not exist yet.\n")
         return 2
     target = Path(arguments[0])
     target.mkdir(parents=True)
-    for number, exhibit in enumerate(EXHIBITS, start=1):
+    for number, exhibit in enumerate(chosen, start=1):
         with tempfile.TemporaryDirectory() as folder:
             verdict, page = prove(exhibit, Path(folder))
         (target / f"{number:02d}.html").write_text(page, encoding="utf-8")
