@@ -158,8 +158,26 @@ def _other_cells(members: Members) -> Iterator[tuple[str, int, Any]]:
         yield members["facts"][one["facts"]]["predicate"], one["column"], one["value"]
 
 
+@dataclass(frozen=True)
+class NestedView:
+    """The view of a nested certificate; ``moved`` tells where its assumptions went."""
+
+    whole: Members
+    members: Members
+    moved: dict[int, int]
+
+    def taken(self, number: int) -> int | None:
+        """Return which of its imported assumptions one in `under` was; ``None`` for the new one."""
+        was = next((old for old, new in self.moved.items() if new == number), None)
+        return None if was is None else sorted(self.whole["header"]["under"]).index(was)
+
+
 class View:
-    """Makes the members of a view; ``hidden`` are the values, ``columns`` what was asked for."""
+    """Makes the members of a view; ``hidden`` are the values, ``columns`` what was asked for.
+
+    ``nested`` are the views of the nested certificates, under the same secret: what is hidden in
+    one of them is hidden by the same commitment in all.
+    """
 
     def __init__(
         self,
@@ -168,8 +186,12 @@ class View:
         hidden: set[Pair],
         commitments: Commitments,
         name: str | None,
+        *,
+        nested: Sequence[NestedView] = (),
     ) -> None:
         self.members = members
+        self.nested = nested
+        self.assumed: dict[int, int] = {}
         self.columns = sorted(set(columns))
         self.hidden = {text for _, text in hidden}
         self.commitments = commitments
@@ -202,8 +224,6 @@ class View:
 
     def _refuse(self, hidden: set[Pair]) -> None:
         """Refuse what would tell a hidden value whatever is done."""
-        if self.members["proofs"]:
-            raise CannotHideError("it rests on other certificates, which a view cannot hold yet")
         for rule in self.members["rules"]:
             for kind, text in constants_of(rule):
                 if (kind, text) in hidden:
@@ -304,11 +324,48 @@ class View:
             "record": self._record(source_places, hidden_sources),
         }
         found["assumptions"] = [*assumptions, self._assumption()]
+        self.assumed = assumed
         if not self.commitments.made:
             # Nothing stands here that could be hidden, so nothing rests on what is.
             header |= {"verdict": members["header"]["verdict"]}
             header["under"] = [at for at in header["under"] if at < len(assumptions)]
+        if self.nested:
+            self._take_over(found, source_places)
         return self._without_unused(found)
+
+    def _take_over(self, found: Members, places: dict[int, int]) -> None:
+        """Put the nested views in, and take over what they rest on: also that they hide values."""
+        order = sorted(self.nested, key=lambda one: one.members["identity"])
+        header, assumptions = found["header"], found["assumptions"]
+        found["proofs"] = [one.members for one in order]
+        added: list[int] = []
+        for at, source in enumerate(self.members["sources"]):
+            if source["proof"] is None:
+                continue
+            inner = self.nested[source["proof"]["certificate"]]
+            taken: list[int] = []
+            for number in sorted(inner.members["header"]["under"]):
+                told, was = inner.members["assumptions"][number], inner.taken(number)
+                if was is None:
+                    place = _place_of(assumptions, told)
+                    added += [place] if self._is_held(source) else []
+                else:
+                    place = self.assumed[source["proof"]["assumptions"][was]]
+                    whole = inner.whole["assumptions"][sorted(inner.whole["header"]["under"])[was]]
+                    others = set(assumptions[place]["attestations"]) - {*whole["attestations"]}
+                    hashes = sorted(others | {*told["attestations"]})
+                    assumptions[place] = {**told, "attestations": hashes}
+                taken.append(place)
+            shown = found["sources"][places[at]]
+            shown["name"] = inner.members["identity"]
+            shown["proof"] = {"certificate": order.index(inner), "assumptions": taken}
+        if added and header["verdict"] != "UNRESOLVED":
+            header["under"] = sorted({*header["under"], *added})
+            header["verdict"] = _VERDICTS.get(header["verdict"], header["verdict"])
+
+    def _is_held(self, source: Members) -> bool:
+        """Tell whether what a nested certificate proves counts in the reading."""
+        return set(source["proof"]["assumptions"]) <= set(self.members["header"]["under"])
 
     def _assumption(self) -> Members:
         """Say exactly what is hidden: of each column how many of its values, and what else."""
@@ -661,6 +718,13 @@ class View:
             if len(kept) == len(values)
             else _renumbered({**found, "values": moved}, places)
         )
+
+
+def _place_of(assumptions: list[Members], one: Members) -> int:
+    """Return where an assumption stands; it is added where it does not."""
+    if one not in assumptions:
+        assumptions.append(one)
+    return assumptions.index(one)
 
 
 def _renumbered(members: Members, places: dict[int, int]) -> Members:

@@ -22,6 +22,7 @@ from constat.frozen import frozen
 from constat.proof.redaction import (
     CannotHideError,
     Commitments,
+    NestedView,
     View,
     finished,
     members_of,
@@ -29,7 +30,7 @@ from constat.proof.redaction import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from constat.check.checking import Told
@@ -70,22 +71,100 @@ def _refused(why: str) -> ConstatError:
 
 
 def _made(members: Members, hiding: Hiding, secret: bytes) -> bytes:
-    columns = [*_named(members, hiding.columns), *_marked(members, hiding.view)]
+    whole = list(_every(members))
+    columns = [column for one in whole for column in _columns(one, hiding)]
     if not columns:
         if hiding.view is None:
-            raise CannotHideError("no column was named")
+            raise CannotHideError(_no_column(whole, hiding.columns))
         return finished(members)
-    hidden = _values(members, hiding, columns)
+    _check_named(whole, hiding.columns)
+    hidden = {pair for one in whole for pair in _values(one, hiding, _columns(one, hiding))}
     # What a function makes of a hidden value tells of it, so it is hidden wherever it stands.
     for _ in range(_MOST_ROUNDS):
-        commitments = Commitments(secret)
-        view = View(members, columns, hidden, commitments, hiding.view)
+        making = _Making(hiding, secret, frozenset(hidden))
+        content, _ = making.run(members)
+        if making.made <= hidden:
+            making.check_codes()
+            return content
+        hidden |= making.made
+    raise CannotHideError("too much is computed from these values")
+
+
+def _every(members: Members) -> Iterator[Members]:
+    """Yield a certificate and all that are nested in it, each of a form that can be hidden."""
+    yield members
+    for one in members["proofs"]:
+        yield from _every(members_of(json.dumps(one).encode()))
+
+
+class _Making:
+    """Makes the view of a certificate and first those of the nested ones, hiding the same values.
+
+    ``made`` are the values that functions make of hidden ones, in any of them.
+    """
+
+    def __init__(self, hiding: Hiding, secret: bytes, hidden: frozenset[Pair]) -> None:
+        self.hiding = hiding
+        self.secret = secret
+        self.hidden = hidden
+        self.made: set[Pair] = set()
+        self.found: set[str] = set()
+
+    def run(self, members: Members) -> tuple[bytes, View]:
+        """Return the file of the view."""
+        nested = []
+        for one in members["proofs"]:
+            content, view = self.run(one)
+            nested.append(NestedView(one, json.loads(content), view.assumed))
+        commitments = Commitments(self.secret)
+        columns = _columns(members, self.hiding)
+        view = View(
+            members, columns, set(self.hidden), commitments, self.hiding.view, nested=nested
+        )
         tree = json.loads(finished(view.made()))
         told = _told(tree, commitments)
-        if told.made <= hidden:
-            return _filled(tree, told, commitments, hiding.opened)
-        hidden |= told.made
-    raise CannotHideError("too much is computed from these values")
+        self.made |= told.made
+        codes = tuple(one for one in self.hiding.opened if _matching(tree, told, one))
+        self.found |= set(codes)
+        if not told.made <= self.hidden:
+            return finished(tree), view
+        return _filled(tree, told, commitments, codes), view
+
+    def check_codes(self) -> None:
+        """Refuse what is to be opened and hidden nowhere."""
+        for code in self.hiding.opened:
+            if code not in self.found:
+                raise CannotHideError(f"no single hidden value has the code {code[:16]!r}")
+
+
+def _matching(tree: Members, told: Told, code: str) -> bool:
+    answers = [list(pair) for pair in told.answers]
+    standing = _hidden_cells({**tree, "proofs": [], "told": answers})
+    return any(one.removeprefix("sha256:").startswith(code.lower()) for one in standing)
+
+
+def _columns(members: Members, hiding: Hiding) -> list[Column]:
+    """Return the columns to hide that a certificate has."""
+    return [*_named(members, hiding.columns), *_marked(members, hiding.view)]
+
+
+def _check_named(whole: list[Members], names: tuple[str, ...]) -> None:
+    """Refuse a name that is no column of any of these certificates."""
+    for name in names:
+        if not any(_named(one, (name,)) for one in whole):
+            raise CannotHideError(_no_column(whole, (name,)))
+
+
+def _no_column(whole: list[Members], names: tuple[str, ...]) -> str:
+    if not names:
+        return "no column was named"
+    every = {
+        f"{one['name']}.{name}"
+        for members in whole
+        for one in members["declarations"]
+        for name, _ in one["columns"]
+    }
+    return f"it has no column `{names[0][:80]}`; it has {', '.join(sorted(every)[:20])}"
 
 
 def _told(tree: Members, commitments: Commitments) -> Told:
@@ -135,7 +214,8 @@ def _opened(
     tree: Members, commitments: Commitments, codes: tuple[str, ...]
 ) -> list[tuple[str, str, str, str]]:
     """Return the values with these codes: the first digits of their commitments."""
-    standing = set(_hidden_cells(tree))
+    # What nested views hide they open themselves.
+    standing = set(_hidden_cells({**tree, "proofs": []}))
     found = []
     for code in codes:
         matching = [one for one in standing if one.removeprefix("sha256:").startswith(code.lower())]
@@ -179,9 +259,6 @@ def _named(members: Members, names: tuple[str, ...]) -> list[Column]:
             for (owner, own), place in known.items()
             if own == column and predicate in {"", owner}
         ]
-        if not matching:
-            told = ", ".join(sorted({f"{owner}.{own}" for owner, own in known})[:20])
-            raise CannotHideError(f"it has no column `{name[:80]}`; it has {told}")
         found += matching
     return found
 

@@ -236,6 +236,26 @@ def test_both_checkers_read_the_form_of_changes(
         second.close()
 
 
+def test_a_member_that_a_checker_does_not_know_is_refused_and_changes_can_be_taken_out(
+    changed: bytes,
+) -> None:
+    if node() is None:
+        pytest.skip("there is no JavaScript engine")
+    members = json.loads(changed)
+    told = members["record"].pop("changes")
+    without = finished(members)
+    members["record"]["improvements"] = told
+    unknown = finished(members)
+    second = SecondChecker(checker_source())
+    try:
+        assert second.check(without)["accepted"]
+        assert second.check(unknown)["reasonCode"] == "schema"
+    finally:
+        second.close()
+    assert check_certificate(without).identity == check_certificate(changed).identity
+    assert check_certificate(unknown).code == "schema"
+
+
 def test_whoever_is_concerned_sees_the_reasons_and_not_what_is_confidential(
     certificates: dict[str, bytes], tmp_path: Path
 ) -> None:

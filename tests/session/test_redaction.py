@@ -471,3 +471,102 @@ def test_salts_lie_beside_the_certificate_for_its_owner(tmp_path: Path, credit: 
     twice = run("export", str(view), "--redact", "loan.amount", "--salts", str(tmp_path / "s"))
     assert twice.code == 2
     assert "it is a view already" in twice.err
+
+
+# Certificates within: what is hidden in one of them is hidden in all, by one commitment.
+
+PARTNER: Final = """.pragma "constat" "0.1"
+.decl debt(p: symbol, t: number)
+.input debt(source = "certificates", folder = "proofs")
+.decl limit(p: symbol, most: number)
+.input limit(source = "config")
+.decl solvent(p: symbol)
+solvent(?p) :- debt(?p, ?t), limit(?p, ?most), ?t <= ?most.
+"""
+
+
+@pytest.fixture(scope="module")
+def partner(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Prove a goal over a debt that another certificate proves."""
+    folder = tmp_path_factory.mktemp("partner")
+    inner = proved(folder_with(folder / "ours"), "debt(P1, 95026)")
+    (folder / "proofs").mkdir()
+    (folder / "proofs" / "debt.json").write_bytes(inner)
+    (folder / "rules.dl").write_text(PARTNER)
+    facts = "facts:\n  limit: [[P1, 99999]]\n"
+    (folder / "constat.yaml").write_text(f"project: p\nrules: [rules.dl]\n{facts}")
+    return proved(folder, "solvent(P1)")
+
+
+@pytest.mark.parametrize(
+    ("columns", "kept"),
+    [(("amount", "t"), ()), (("amount",), ("95026",)), (("loan.witness",), ("95026", "4127"))],
+)
+def test_a_view_hides_in_the_certificates_within_as_well(
+    partner: bytes, both: Both, columns: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    whole = json.loads(partner)
+    assert whole["proofs"]
+    view = make_view(partner, Hiding(columns), SECRET)
+    accepted, code, hidden = both(view)
+    assert (accepted, code) == (True, 3)
+    tree = json.loads(view)
+    text = re.sub(r"[0-9a-f]{64}", "", view.decode())
+    # The sum of the amounts stands in both certificates, and is hidden in both or in neither.
+    hidden_values = {"4127", "90211", "688", "95026"} if "amount" in columns else {*NAMES}
+    for value in hidden_values - {*kept}:
+        assert value not in text, value
+    assert all(value in text for value in kept)
+    # What the view within rests on the view around it rests on, too, and says so.
+    inner = tree["proofs"][0]
+    taken = [tree["assumptions"][at]["text"] for at in tree["header"]["under"]]
+    for at in inner["header"]["under"]:
+        assert inner["assumptions"][at]["text"] in taken
+    for name in ("identity", "digest"):
+        assert whole["proofs"][0][name] not in view.decode()
+        assert whole[name] not in view.decode()
+    assert make_view(partner, Hiding(columns), SECRET) == view
+    assert hidden > 0
+
+
+def test_one_value_has_one_commitment_in_all_certificates_of_a_view(partner: bytes) -> None:
+    view = make_view(partner, Hiding(("amount", "t")), SECRET)
+    tree = json.loads(view)
+    total = commit(SECRET, "number", "95026")
+    assert total in json.dumps(tree["proofs"][0]["header"])
+    assert total in json.dumps(tree["facts"])
+    # It is opened in both by its code, and no other value is.
+    opened = make_view(partner, Hiding(("amount", "t"), opened=(total[7:19],)), SECRET)
+    assert check_certificate(opened).accepted
+    text = re.sub(r"[0-9a-f]{64}", "", opened.decode())
+    assert "95026" in text
+    assert "90211" not in text
+
+
+@pytest.mark.parametrize("part", ["outer", "inner"])
+def test_a_view_within_that_hides_and_does_not_say_so_is_refused(
+    partner: bytes, both: Both, part: str
+) -> None:
+    tree = json.loads(make_view(partner, Hiding(("amount", "t")), SECRET))
+    inner = tree["proofs"][0]
+    if part == "inner":
+        claim_it_rests_on_nothing(inner)
+        tree["proofs"] = [json.loads(finished(inner))]
+        name = tree["proofs"][0]["identity"]
+        source = next(one for one in tree["sources"] if one["proof"] is not None)
+        source["name"], source["proof"]["assumptions"] = name, []
+    else:
+        text = inner["assumptions"][inner["redaction"]["assumption"]]["text"]
+        own = next(at for at, one in enumerate(tree["assumptions"]) if one["text"] == text)
+        tree["header"]["under"] = [at for at in tree["header"]["under"] if at != own]
+    assert both(finished(tree))[0] is False
+
+
+def test_a_small_domain_within_cannot_be_tried_out(partner: bytes) -> None:
+    view = make_view(partner, Hiding(("amount", "t")), SECRET).decode()
+    hashes = set(re.findall(r"[0-9a-f]{64}", view))
+    for number in range(95_000, 95_100):
+        for tried in (str(number), canonical(["P1", str(number)]), canonical(str(number))):
+            assert hashlib.sha256(tried.encode()).hexdigest() not in hashes
+            line = f"{tried}\n"
+            assert hashlib.sha256(line.encode()).hexdigest() not in hashes

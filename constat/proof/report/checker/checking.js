@@ -216,6 +216,13 @@ class Check {
     }
   }
 
+  /** Return how many values are hidden here and in the certificates within. */
+  hidden() {
+    const { redaction } = this.cells;
+    const own = redaction === null ? 0 : redaction.closed();
+    return this.nested.reduce((sum, one) => sum + one.hidden, own);
+  }
+
   /** Return what a certificate around this one may rest on. */
   asProof() {
     const { header, assumptions, level, tree } = this;
@@ -232,6 +239,7 @@ class Check {
       row: bareRow(row),
       level,
       program: header.program,
+      hidden: this.hidden(),
       used: false,
     };
   }
@@ -271,7 +279,7 @@ function acceptedReport(check) {
     summaries: summaries.map(({ rule, index, count }) => ({ rule: rule.index, literal: index, count })),
     level: header.level,
     levels: listLevels(nodes, check.goalGrounds),
-    hidden: check.cells.redaction === null ? 0 : check.cells.redaction.closed(),
+    hidden: check.hidden(),
     nodes: nodes.map(() => ({ ok: true })),
     notes: notesOf(check),
     identity: tree.identity,
