@@ -98,6 +98,15 @@ def test_a_letter_without_codes_says_what_decides(
     assert ("principal reasons" in text) == (name != "A101")
 
 
+def test_a_letter_about_what_is_proved_says_why_and_by_whose_rule(
+    certificates: dict[str, bytes],
+) -> None:
+    text = write_format(format_named("letter"), certificates["A101"]).decode()
+    assert "It was decided so because:\n\n- An income of " in text
+    assert "It follows from rule CRE1 version 2026-2 of credit policy (nobody approved it)." in text
+    assert "\n[date of this letter]\n" in text
+
+
 @pytest.mark.examples
 def test_a_change_is_told_only_where_it_was_tried() -> None:
     with Session(PROJECT) as session:

@@ -57,6 +57,13 @@ def _because(account: Account) -> Iterator[str]:
             yield "\n".join(f"- {escaped(capital(gap.words))}" for gap in account.gaps)
         return
     if not account.denial:
+        # A refusal may be what is proved: whoever is concerned is told why as well.
+        said = [account.steps[root].reasoning for root in account.roots[:MOST_REASONS]]
+        told = [f"- {escaped(capital(one))}." for one in dict.fromkeys(filter(None, said))]
+        if told:
+            yield "It was decided so because:"
+            yield "\n".join(told)
+            yield f"It follows from {_rules(account)}."
         return
     reasons = [f"{capital(one.text)}. ({one.code})" for one in account.reasons]
     reasons = reasons or [f"{capital(one)}." for one in decisive(account.denial)]
@@ -94,7 +101,9 @@ def _rules(account: Account) -> str:
     by_name = {rule["id"]: (rule, n) for n, rule in enumerate(account.document.rules)}
     given = {one["rule"] for one in account.document.header["approvals"]}
     names = [one.rule for one in account.reasons[:MOST_REASONS]]
-    names = names or [path.attempt.rule for path in account.denial[0].paths]
+    names = names or [path.attempt.rule for one in account.denial[:1] for path in one.paths]
+    used = [account.steps[root].rule for root in account.roots[:MOST_REASONS]]
+    names = names or [account.document.rules[place]["id"] for place in used if place is not None]
     for name in dict.fromkeys(names):
         rule, place = by_name.get(name, ({}, -1))
         parts = [f"rule {escaped(name)}"]
