@@ -81,6 +81,25 @@ def test_the_page_about_postgresql_prints_what_it_shows(
 
 
 @pytest.mark.examples
+def test_the_list_of_examples_prints_what_it_shows(tmp_path: Path) -> None:
+    follow(".", tmp_path)
+
+
+def test_the_list_of_examples_names_every_one_of_them() -> None:
+    text = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    numbers = re.findall(r"^## (\d+)\. ", text, re.MULTILINE)
+    assert numbers == [str(number + 1) for number in range(len(numbers))]
+    folders = {one.parent.name for one in EXAMPLES.glob("*/*") if one.is_file()}
+    assert {one for one in folders if f"[{one}]({one}/)" not in text} == set()
+
+
+@pytest.mark.parametrize("page", [*EXAMPLES.glob("**/README.md")], ids=str)
+def test_links_of_the_pages_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.examples
 @pytest.mark.skipif(not DBT.exists(), reason="dbt is not there; `make dbt` fetches it")
 def test_the_manifest_that_is_checked_in_says_what_dbt_writes(tmp_path: Path) -> None:
     folder = tmp_path / "dbt"

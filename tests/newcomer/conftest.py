@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["installed", "postgresql", "postgresql_server"]
+
+SECONDS: Final = "installed.seconds"
+"""The file that says how long the installation took."""
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +38,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     by = [uv] if uv else [str(python), "-m"]
     where = ["--python", str(python)] if uv else []
     install = [*by, "pip", "install", "--quiet", *where, wanted]
+    started = time.monotonic()
     installing = subprocess.run(install, capture_output=True, text=True, check=False)
+    (python.parent / SECONDS).write_text(str(time.monotonic() - started), encoding="utf-8")
     if installing.returncode:
         pytest.skip("the wheel's requirements cannot be installed: there is no package index")
     return python.parent

@@ -5,20 +5,33 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from tests.architecture.sources import ROOT
 from tests.docs.consoles import agrees, commands, files
+from tests.newcomer.conftest import SECONDS
 from tests.servers.test_schema import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.servers.leasing import ServedDatabase
 
 _MOST_COMMANDS: Final = 10
+_MOST_SECONDS: Final = 300
+
+
+@pytest.fixture(autouse=True)
+def _in_time(installed: Path) -> Iterator[None]:
+    """Fail where installation and commands together take a newcomer longer than five minutes."""
+    started = time.monotonic()
+    yield
+    installing = float((installed / SECONDS).read_text(encoding="utf-8"))
+    assert installing + time.monotonic() - started <= _MOST_SECONDS
 
 
 def run(line: str, folder: Path, installed: Path, **more: str) -> subprocess.CompletedProcess[str]:
