@@ -190,6 +190,8 @@ class Evaluation:
         self, predicate: str, columns: Columns, keys: tuple[Row, ...], beside: tuple[Request, ...]
     ) -> None:
         state = self.state
+        if columns and len(keys) == 1 and not beside and state.fetch_whole(predicate):
+            return
         # What is asked ahead never makes an evaluation reach its limit.
         beside = beside[: max(0, state.limits.calls - len(state.calls) - 1)]
         wanted = [(predicate, columns, keys)]
@@ -642,6 +644,13 @@ class LazyEngine:
         state = State(program, externals, limits, observe)
         evaluation = Evaluation(program, goal, plan, state, exhaust=exhaust)
         evaluation.run()
+        if state.wholes and strength_of(state, goal) < CERTAIN:
+            # Each answer to a key is shown as it came where that is what a "no" rests on.
+            keyed = State(program, externals, limits, observe, keyed=state)
+            again = Evaluation(program, goal, plan, keyed, exhaust=exhaust)
+            again.run()
+            if again.stopped in {"", SETTLED}:
+                state, evaluation = keyed, again
         # Where there is no time to leave less open, what an earlier one says stands.
         with suppress(LimitReachedError):
             for whole in (False, True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -39,10 +40,12 @@ from constat.evaluation import (
     Limits,
     Observer,
     Portion,
+    RelationPredicate,
 )
 from constat.frozen import frozen
-from constat.logic import OPEN, NullCell, OpenRow, Row, display_value
+from constat.logic import OPEN, NullCell, OpenRow, Positive, Row, display_value
 from constat.plan import Absence, GroundFact, Join, Plan, Procedure, ProcedureKey, RulePlan, adorn
+from constat.plan.compilation import predicates_of
 
 
 class Procedures:
@@ -203,12 +206,51 @@ DEAR = 1_000
 """From this cost on an answer is paid for, and nothing is asked on the chance that it helps."""
 MORE_ROWS = 100_000
 """So many rows more than a first evaluation may one with wider keys make."""
+OFTEN = 64
+"""From so many calls on a near source may be read as a whole: this often, and each time doubled."""
+ROWS_A_CALL = 200
+"""So many rows are read as a whole in the time that one more call takes, at least."""
 
 
 def open_row(columns: Columns, key: Row, width: int) -> OpenRow:
     """The pattern of a key, with placeholders in the columns that it does not bind."""
     known = dict(zip(columns, key, strict=True))
     return tuple(known.get(place, OPEN) for place in range(width))
+
+
+def _only_shown(program: AnalysedProgram) -> frozenset[str]:
+    """The predicates from outside, derived by no rule, of which a proof only shows rows.
+
+    What is below a denial or an aggregate has to be closed as well.
+    """
+    uses: dict[str, set[str]] = {}
+    waiting: list[str] = []
+    for rule in program.rules:
+        for literal in rule.body:
+            read = tuple(predicates_of(literal))
+            uses.setdefault(rule.head.predicate, set()).update(read)
+            if not isinstance(literal, Positive):
+                waiting.extend(read)
+    closed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in closed:
+            closed.add(name)
+            waiting.extend(uses.get(name, ()))
+    derived = {rule.head.predicate for rule in program.rules}
+    return frozenset(program.external) - derived - closed
+
+
+def _is_plain(demand: Demand, answer: Answer) -> bool:
+    """Whether an answer says for certain all that was asked for, without cells that have none."""
+    cells = chain.from_iterable(row for one in answer.portions for row in one.rows)
+    return (
+        not answer.openings
+        and not answer.conflicts
+        and answer.answered.issuperset(demand.keys)
+        and all(one.assumption is None for one in answer.portions)
+        and NullCell not in set(map(type, cells))
+    )
 
 
 def _names(demand: Demand) -> tuple[str, ...]:
@@ -233,7 +275,8 @@ class State:
     """The growing knowledge of one evaluation. Single-threaded; thrown away with the outcome.
 
     With `earlier`, an evaluation that left its goal open, derived predicates are asked for more
-    than a literal's key. What was answered then is known from the start.
+    than a literal's key. What was answered then is known from the start. With `keyed`, one that
+    read sources as a whole, what it was answered key by key is known, and no more is read whole.
     """
 
     def __init__(
@@ -244,6 +287,7 @@ class State:
         observe: Observer,
         *,
         earlier: Earlier | None = None,
+        keyed: State | None = None,
     ) -> None:
         self.program = program
         self.limits = limits
@@ -268,14 +312,21 @@ class State:
         self.nulls = False
         """Whether any row that was met holds null cells."""
         self._labelled: dict[str, Served] = {}
-        if earlier is not None:
-            self._begin_with(earlier.state)
+        self._often: Counter[str] = Counter()
+        self._begins = earlier is None and keyed is None
+        self.wholes: frozenset[int] = frozenset()
+        """The numbers of the calls that read a source as a whole for its size."""
+        first = keyed if earlier is None else earlier.state
+        if first is not None:
+            self._begin_with(first)
 
     def _begin_with(self, first: State) -> None:
         """Take over what was answered in an earlier evaluation, and what is left of its bounds."""
         self.clock = first.clock
         self._most_rows = min(self._most_rows, first._rows + MORE_ROWS)
         for call in first.calls:
+            if call.number in first.wholes:
+                continue
             demand = call.demand
             name = demand.predicate.name
             self.calls.append(call)
@@ -466,6 +517,38 @@ class State:
             for demand, (answer, seconds) in zip(demands, answered, strict=True)
         ]
 
+    def fetch_whole(self, predicate: str) -> bool:
+        """Read all of a near source that was asked often for its size; tell whether that was done.
+
+        A recursion asks for one key after the other. What is no plain answer is dropped: its other
+        keys would be open for what is wrong with one of them. Where a proof says that there are no
+        other rows, each key is asked: such an answer is shown as it came.
+        """
+        asked = self._often[predicate]
+        external = self._externals.get(predicate)
+        if asked < OFTEN or asked & (asked - 1) or self.nulls:
+            return False
+        if not self._begins or predicate not in _only_shown(self.program):
+            return False
+        if not isinstance(external, RelationPredicate) or external.cost >= FAR:
+            return False
+        rows = external.estimate()
+        if rows is None or rows > asked * ROWS_A_CALL:
+            return False
+        self.check()
+        demand = replace(self._demand(predicate, (), ((),)), passing=True)
+        ((answer, seconds),) = ask_together([(external, demand)])
+        if not _is_plain(demand, answer):
+            # It is tried no more.
+            self._often[predicate] = -self.limits.calls
+            return False
+        self._observe(CallStarted(predicate, (), 1))
+        self._received(demand, answer, seconds)
+        self.wholes |= {len(self.calls)}
+        self.served(predicate).add((), ((),))
+        self.complete(predicate, (), ((),))
+        return True
+
     def _unanswered(
         self, wanted: tuple[str, Columns, tuple[Row, ...]]
     ) -> tuple[str, Columns, tuple[Row, ...]]:
@@ -484,6 +567,7 @@ class State:
     ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
         call = Call(len(self.calls) + 1, demand, answer, seconds)
         self.calls.append(call)
+        self._often[demand.predicate.name] += 1
         rows = sum(len(portion.rows) for portion in answer.portions)
         self._observe(
             CallFinished(

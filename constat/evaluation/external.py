@@ -350,7 +350,8 @@ class Demand:
 
     Without columns: `keys` is `((),)` and asks for all rows. Keys are distinct. Whoever answers
     looks at the `clock` while it goes over many rows. Nobody looks at a row whose values are
-    outside of one of the `ranges`: whoever answers may leave it out, or not.
+    outside of one of the `ranges`: whoever answers may leave it out, or not. What is `passing` says
+    nothing of later demands: a tier asks anew for their keys.
     """
 
     predicate: Predicate
@@ -358,6 +359,7 @@ class Demand:
     keys: tuple[Row, ...]
     clock: Clock = field(default=UNTIMED, compare=False, repr=False)
     ranges: tuple[Range, ...] = ()
+    passing: bool = field(default=False, compare=False, repr=False)
 
 
 @frozen

@@ -208,8 +208,21 @@ class Chain:
         chain = self.reading(demand.predicate)
         if chain is not self:
             return chain.answer(demand)
-        answer = self._answer(demand)
+        answer = self._passing(demand) if demand.passing else self._answer(demand)
         return answer if self._kept is None else self._kept.labelled(answer)
+
+    def _passing(self, demand: Demand) -> Answer:
+        """Answer without remembering it; not where answers are kept, which would be told later."""
+        if self._kept is not None:
+            return Answer()
+        before, seen = self._memory, self._seen
+        self._memory = Memory()
+        try:
+            return self._answer(demand)
+        finally:
+            self._memory = before
+            if seen != self._seen:
+                before.forget()
 
     def _answer(self, demand: Demand) -> Answer:
         generation = self._generation()

@@ -451,10 +451,10 @@ class DatabaseTier:
             ran = self._run(
                 predicate, connection, connection.whole(guarded, predicate.arity), demand.clock
             )
-            if ran.fetched.failure:
+            if ran.fetched.failure and not demand.passing:
                 evaluation = self._connections.evaluation
                 self._failed[_read(predicate)] = _FailedPass(evaluation, ran)
-            else:
+            elif not demand.passing:
                 self._whole[_read(predicate)] = (generation, ran)
             return self._told(demand, demand.keys, ran)
         answers = []

@@ -36,7 +36,7 @@ Graph = dict[int, list[int]]
 
 def measure(folder: Path) -> list[Figure]:
     """Prove rows that were chosen at random."""
-    graph = _project(folder)
+    graph = project(folder)
     chosen = random.Random(1)
     with Session(folder) as session, session.row_proofs("path(?a, ?b)") as rows:
         held = once(rows.prepare)
@@ -64,7 +64,8 @@ def _latency(name: str, seconds: float, most: float) -> Figure:
     return Figure(name, f"{seconds * 1000:.1f} ms", "", f"< {most * 1000:g} ms", met=seconds < most)
 
 
-def _project(folder: Path) -> Graph:
+def project(folder: Path) -> Graph:
+    """Write a project of the graph of W2."""
     write("w2", folder, Size.FULL)
     lines = (folder / "edge.facts").read_text(encoding="utf-8").splitlines()
     edges = [(int(one), int(other)) for one, other in (line.split("\t") for line in lines)]
