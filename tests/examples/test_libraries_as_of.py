@@ -45,6 +45,31 @@ CHANGED = [
         "UPDATE ranges SET fixed = '~' WHERE advisory_id = 'ADV-2'",
         Verdict.DISPROVED,
     ),
+    (
+        *("access", "access-control", "member(boris, controller)", Verdict.PROVED),
+        "DELETE FROM assignments WHERE account_id = 'boris'",
+        Verdict.DISPROVED,
+    ),
+    (
+        *("ownership", "ownership-control", "directly_controls(Birch, Cedar)", Verdict.PROVED),
+        "DELETE FROM holdings WHERE holder_id = 'Birch'",
+        Verdict.DISPROVED,
+    ),
+    (
+        *("credit", "credit-decision", "declined(A2)", Verdict.PROVED),
+        "UPDATE cards SET refer = 0",
+        Verdict.DISPROVED,
+    ),
+    (
+        *("families", "tax-benefit", "entitled(Carol, Cal, 2025-06-02)", Verdict.PROVED),
+        "DELETE FROM claims WHERE person_id = 'Carol'",
+        Verdict.DISPROVED,
+    ),
+    (
+        *("vip", "customer-value", "is_vip(C001)", Verdict.PROVED),
+        "DELETE FROM orders WHERE customer_id = 'C001'",
+        Verdict.DISPROVED,
+    ),
 ]
 
 
