@@ -53,6 +53,7 @@ _UNKNOWN: Final = Spoken("something unknown", "etwas Unbekanntes")
 _IS: Final = Spoken("{0} is {1}", "{0} ist {1}")
 _THE: Final = Spoken("the {0}", "{0}")
 _THE_ONE: Final = Spoken("the {0} {1}", "{0} {1}")
+_THE_KNOWN: Final = Spoken("the {0} ({1})", "{0} ({1})")
 _OF: Final = Spoken("{0} of {1}", "{0} von {1}")
 _HOLDS: Final = Spoken("{0} holds", "{0} gilt")
 _HOLDS_FOR: Final = Spoken("{0} holds for {1}", "{0} gilt für {1}")
@@ -852,13 +853,16 @@ def demand_comparison(instance: Instance, literal: Comparison) -> str:
     sides = (literal.left, literal.right)
     if all(instance.slot(side) is not OPEN for side in sides):
         return ""
-    left, right = (_demanded(instance, side) for side in sides)
+    left, right = (
+        _demanded(instance, side, form)
+        for side, form in zip(sides, (_THE_KNOWN, _THE_ONE), strict=True)
+    )
     speech = instance.speech
     spoken = speech.said(relation(literal.operator, instance.kind_of(literal.left)))
     return speech.said(_IS_SO, left, spoken, right)
 
 
-def _demanded(instance: Instance, side: Term) -> str:
+def _demanded(instance: Instance, side: Term, form: Spoken) -> str:
     if not isinstance(side, Variable):
         return instance.term(side)
     name = _side(instance, side, set())
@@ -866,7 +870,7 @@ def _demanded(instance: Instance, side: Term) -> str:
     speech = instance.speech
     if not known:
         return speech.said(_THE, name)
-    return speech.said(_THE_ONE, name, _said_once(instance.term(side), name))
+    return speech.said(form, name, _said_once(instance.term(side), name))
 
 
 def refute_comparison(instance: Instance, literal: Literal) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
+from constat.logic import Comparison
 from constat.proof.counterexamples import Counterexample, counterexamples
 from constat.proof.instances import (
     AggregateCode,
@@ -20,7 +21,7 @@ from constat.proof.instances import (
 )
 from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.obstacles import Describing
-from constat.proof.sentences import describe_pattern
+from constat.proof.sentences import demand_comparison, describe_pattern
 from constat.proof.slices import Slice, filled_head
 from constat.proof.written import original_literal, original_row
 from constat.syntax import print_literal
@@ -265,9 +266,18 @@ class _Unknown:
                 # A threshold speaks for its comparison.
                 decided = code in self.decided
                 holds = decided or code.truth(binding) is True
-                return "" if holds else f"{self.describing.text(code)} is true"
+                return "" if holds else self.demanded(code, binding)
             case AggregateCode():
                 return self.total(code, binding)
+
+    def demanded(self, code: ComparisonCode, binding: Binding) -> str:
+        """Say what a comparison asks, in words where it is one of the text."""
+        place = self.code.body.index(code)
+        one = next(one for one in self.describing.written if place in one.places)
+        said = ""
+        if isinstance(one.literal, Comparison) and not one.opened:
+            said = demand_comparison(self.describing.instance(binding), one.literal)
+        return said or f"{self.describing.text(code)} is true"
 
     def total(self, code: AggregateCode, binding: Binding) -> str:
         """Say what has to be known of an aggregate."""
