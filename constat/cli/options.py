@@ -41,6 +41,7 @@ def asked(
     except ConstatError as problem:
         # The root's object tells whether JSON was asked for; see `entry`.
         as_json = bool(click.get_current_context().find_root().obj)
+        problem = _of_drafts(session, problem)
         texts = {**session.texts, "<goal>": goal, "<fact>": fact, **(typed or {})}
         show_error(problem, texts, as_json=as_json, models=session.model_usage)
         if not as_json:
@@ -48,6 +49,16 @@ def asked(
             _note_models(session)
         raise click.exceptions.Exit(problem.exit_code) from None
     _note_models(session)
+
+
+def _of_drafts(session: Session, problem: ConstatError) -> ConstatError:
+    """Name the draft that waits, where a goal asks for what only that defines."""
+    if not any(one.code == "C0181" for one in problem.diagnostics):
+        return problem
+    from constat.session.drafted import told_of_drafts  # noqa: PLC0415  loaded when it is used
+
+    told: ConstatError = told_of_drafts(problem, session.drafts.list)
+    return told
 
 
 def _note_models(session: Session) -> None:

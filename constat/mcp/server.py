@@ -19,12 +19,15 @@ from mcp.types import ToolAnnotations
 from pydantic import AnyHttpUrl, BaseModel, Field
 
 from constat import __version__
+from constat.diagnostics import nearest
 from constat.frozen import frozen
 from constat.service import Refused, Service, what_happens
 from constat.service.access import Access, Caller, DeniedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+
+    from mcp.types import CallToolResult, InputRequiredResult
 
     from constat.diagnostics.json_form import JsonObject
     from constat.evaluation import Event, Observer
@@ -105,6 +108,71 @@ class _Door:
         return not self.tokens or not self.caller().model
 
 
+class _Server(MCPServer):
+    """A server that says itself what is wrong with the arguments of a tool."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Hold the arguments against the schema that clients are shown, then call the tool."""
+        tools = {one.name: one.input_schema for one in await self.list_tools()}
+        if name not in tools:
+            near = nearest(name, tools)
+            edit = f"write `{near}`" if near else f"the tools are {', '.join(tools)}"
+            raise ToolError(f"C0589: there is no tool `{name[:60]}`; help: {edit}")
+        if (wrong := _wrong(name, arguments, tools[name])) is not None:
+            raise ToolError(wrong)
+        return await super().call_tool(name, arguments, context)
+
+
+def _wrong(name: str, arguments: dict[str, Any], schema: dict[str, Any]) -> str | None:
+    """Say what is wrong with arguments: place, reason and edit; no value is repeated."""
+    known: dict[str, Any] = schema.get("properties", {})
+    for one in arguments:
+        if one not in known:
+            near = nearest(one, known)
+            edit = f"write `{near}`" if near else f"it takes {_listed(known) or 'none'}"
+            return f"C0589: `{name}` has no argument `{one[:60]}`; help: {edit}"
+    missing = [one for one in schema.get("required", ()) if one not in arguments]
+    if missing:
+        edit = f"give {_listed({one: known[one] for one in missing})}"
+        return f"C0589: `{name}` needs {', '.join(f'`{one}`' for one in missing)}; help: {edit}"
+    from jsonschema_rs import validator_for  # noqa: PLC0415  heavy library, loaded on first use
+
+    for problem in validator_for(schema).iter_errors(arguments):
+        place = "/".join(map(str, problem.instance_path)) or "the arguments"
+        first = str(problem.instance_path[0]) if problem.instance_path else ""
+        edit = (
+            f"give {_listed({first: known[first]})}"
+            if first in known
+            else f"it takes {_listed(known)}"
+        )
+        return f"C0589: `{place}` of `{name}` does not fit; help: {edit}"
+    return None
+
+
+def _listed(known: dict[str, Any]) -> str:
+    """Name arguments with what each takes, in the words of JSON Schema."""
+    return ", ".join(f"`{one}` ({_kind(schema)})" for one, schema in known.items())
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(json.dumps(one) for one in schema["enum"])
+    if "const" in schema:
+        return json.dumps(schema["const"])
+    several = schema.get("anyOf") or schema.get("oneOf")
+    if several:
+        return " or ".join(map(_kind, several))
+    bounds = [
+        f"{word} {schema[key]}"
+        for key, word in (("minimum", "at least"), ("maximum", "at most"))
+        if key in schema
+    ]
+    inner = f" of {_kind(schema['items'])}" if isinstance(schema.get("items"), dict) else ""
+    return " ".join([f"{schema.get('type', 'any value')}{inner}", *bounds])
+
+
 def server_of(service: Service, access: Access | None = None, url: str = "") -> MCPServer:
     """Give the server of a project; the service is closed when it ends.
 
@@ -116,7 +184,7 @@ def server_of(service: Service, access: Access | None = None, url: str = "") -> 
         async with service:
             yield
 
-    server = MCPServer(
+    server = _Server(
         "constat",
         version=__version__,
         instructions=INSTRUCTIONS,

@@ -23,6 +23,7 @@ from constat.library.listing import list_rules, proposals, unfinished
 from constat.logic import NullCell, display_value
 from constat.project import find_project, load_project
 from constat.session import AsyncSession, LogAs
+from constat.session.drafted import told_of_drafts
 from constat.tiers.rights import is_shown
 
 if TYPE_CHECKING:
@@ -179,9 +180,20 @@ class Service:
             raise Refused([Diagnostic(UNSEEN, message, help=hint)])
 
     async def run(self, work: Callable[[Session], Found]) -> Found:
-        """Do something with the session; a mistake is `Refused`."""
+        """Do something with the session, by the rules as they are now; a mistake is `Refused`."""
+
+        def by_present_rules(session: Session) -> Found:
+            if session.rules_changed():
+                session.reload_rules()
+            try:
+                return work(session)
+            except ConstatError as problem:
+                # Who may not see everything is shown no draft.
+                drafts = session.drafts.list if self._sight is None else None
+                raise told_of_drafts(problem, drafts) from None
+
         try:
-            return await self._session.run(work)
+            return await self._session.run(by_present_rules)
         except ConstatError as problem:
             raise Refused(problem.diagnostics) from None
 

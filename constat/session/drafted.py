@@ -24,7 +24,7 @@ from constat.proof.overlay import UNAPPROVED, Overlay, overlaid
 from constat.session.leaves import JoinedDraft
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Demand
@@ -201,3 +201,35 @@ class _Unapproved:
             reason = f"nobody has approved rule {rule}, and only approved ones count"
             openings.append(Opening(key or (OPEN,), reason, "review"))
         return Answer((), tuple(openings), frozenset(demand.keys))
+
+
+_NO_PREDICATE: Final = re.compile(r"there is no predicate `([A-Za-z]\w*)`")
+_UNKNOWN: Final = frozenset({"C0181", "C0201"})
+
+
+def told_of_drafts(
+    problem: ConstatError, drafts: Callable[[str], Sequence[Draft]] | None
+) -> ConstatError:
+    """Name the draft that waits and defines a predicate that the rules do not have."""
+    told = [
+        one if drafts is None or one.code not in _UNKNOWN else _told_of_draft(one, drafts)
+        for one in problem.diagnostics
+    ]
+    return ConstatError(told, exit_code=problem.exit_code)
+
+
+def _told_of_draft(one: Diagnostic, drafts: Callable[[str], Sequence[Draft]]) -> Diagnostic:
+    found = _NO_PREDICATE.search(one.message)
+    if found is None:
+        return one
+    defines = re.compile(rf"^\s*(?:\.decl\s+)?{found[1]}\s*\(", re.MULTILINE)
+    waiting = [each for each in drafts("proposed") if defines.search(each.text)]
+    if not waiting:
+        return one
+    draft = waiting[-1].short
+    note = f"draft {draft} defines it, and waits: a draft counts nowhere until a person approves it"
+    edit = (
+        f"a person looks at it, `constat rules review {draft}`, and lets it in,"
+        f" `constat rules approve {draft} --by NAME --reason TEXT`"
+    )
+    return replace(one, note=note, help=edit)

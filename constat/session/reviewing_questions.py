@@ -7,12 +7,16 @@ stored facts. Each is loaded when it is first asked. Example:
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.project import APPROVALS_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.library.reviewing.drafts import JoinedProgram
@@ -24,10 +28,41 @@ if TYPE_CHECKING:
     from constat.store.drafts import DraftStore
 
 
+Stamps = dict[Path, tuple[object, ...]]
+"""Files and folders, each with what changes when it does."""
+_RULE_FILE: Final = ".dl"
+
+
+def watched(project: Project) -> Stamps:
+    """Give the stamps of what decides which rules a project has; nothing is read."""
+    folders = dict.fromkeys((*(one.parent for one in project.rules), *project.rule_roots))
+    approvals = (one / APPROVALS_FILE for one in folders)
+    files = (project.folder / project.config_name, *project.rules, *approvals)
+    return stamp_of((*files, *folders))
+
+
+def stamp_of(paths: Iterable[Path]) -> Stamps:
+    """Give the stamps of files and folders; a folder's are the names of its rule files."""
+    return {one: _stamp(one) for one in paths}
+
+
+def _stamp(path: Path) -> tuple[object, ...]:
+    try:
+        if path.is_dir():
+            names = os.listdir(path)  # noqa: PTH208  names alone, and no paths
+            return tuple(sorted(name for name in names if name.endswith(_RULE_FILE)))
+        found = path.stat()
+    except OSError:
+        return ()
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
 class Reviewing(ABC):
     """The part of a session that offers it."""
 
     _project: Project | None
+    _read: Stamps | None = None
+    _library_names: tuple[str, ...] | None
     _program: AnalysedProgram | None
     _serve: bool
     _locale: str | None
@@ -119,6 +154,15 @@ class Reviewing(ABC):
         self.close()
         self._project = None
         self._program = None
+        self._read = None
+        self._library_names = None
+
+    def rules_changed(self) -> bool:
+        """Whether the files of rules, approvals and configuration are others than those read.
+
+        Costs a look at each file, and reads none. Before anything was read nothing has changed.
+        """
+        return self._read is not None and self._read != stamp_of(self._read)
 
     @abstractmethod
     def close(self) -> None:

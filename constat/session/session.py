@@ -40,7 +40,7 @@ from constat.session.bench import Bench, values_of
 from constat.session.options import BulkOptions, LogAs, PopulationWish
 from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
 from constat.session.result import Result, checked, result_of
-from constat.session.reviewing_questions import Reviewing
+from constat.session.reviewing_questions import Reviewing, stamp_of, watched
 from constat.session.solving import Solving
 from constat.session.stated import StatedFacts
 from constat.session.verifying import Verifying
@@ -219,7 +219,13 @@ class Session(
         """The rules of the project; raises `ConstatError` with their mistakes."""
         with self._turn:
             if self._program is None:
-                self._program = load_rules(self.project, self._texts, warnings=self._rule_warnings)
+                places: dict[str, Path] = {}
+                # Before they are read: what changes meanwhile is noticed at the next look.
+                self._read = watched(self.project)
+                self._program = load_rules(
+                    self.project, self._texts, places, warnings=self._rule_warnings
+                )
+                self._read = {**stamp_of(places.values()), **self._read}
             return self._program
 
     @property

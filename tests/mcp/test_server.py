@@ -385,3 +385,66 @@ async def until_it_listens(port: int) -> None:
         else:
             writer.close()
             return
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("prove", {"goals": "x"}, "`prove` has no argument `goals`; help: write `goal`"),
+        ("prove", {}, "`prove` needs `goal`; help: give `goal` (string)"),
+        ("prove", {"goal": 7}, "`goal` of `prove` does not fit; help: give `goal` (string)"),
+        ("prove", {"goal": ["x"]}, "`goal` of `prove` does not fit; help: give `goal` (string)"),
+        ("query", {"goal": "is_vip(?c)", "most": "ten"}, "`most` of `query` does not fit; help:"),
+        ("query", {"goal": "is_vip(?c)", "zz": 1}, "has no argument `zz`; help: it takes `goal`"),
+        ("provide_facts", {"text": "x", "facts": "p(1)"}, "(array of string)"),
+        ("prov", {"goal": "x"}, "there is no tool `prov`; help: write `prove`"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_told_in_our_words(
+    still_shop: Path, tool: str, arguments: dict[str, Any], told: str
+) -> None:
+    async def main() -> None:
+        async with connected(still_shop) as client:
+            text = await refused(client, tool, **arguments)
+            assert "C0589: " in text
+            assert told in text
+            assert "pydantic" not in text
+            assert "validation error" not in text
+
+    asyncio.run(main())
+
+
+def test_a_draft_that_waits_is_named_where_its_relation_is_asked(still_shop: Path) -> None:
+    async def main() -> None:
+        async with connected(still_shop) as client:
+            text = ".decl rich(c: symbol)\nrich(?c) :- customer_revenue(?c, ?t), ?t > 9.0."
+            draft = await called(
+                client, "draft_rules", goal="rich(C001)", rules=text, purpose="who is rich"
+            )
+            name = str(draft["draft"])
+            told = await refused(client, "prove", goal="rich(C001)")
+            assert f"draft {name} defines it" in told
+            assert f"constat rules approve {name} --by NAME --reason TEXT" in told
+            assert "defines it" not in await refused(client, "prove", goal="poor(C001)")
+
+    asyncio.run(main())
+
+
+def test_rules_that_change_are_read_before_the_next_answer(shop: Path) -> None:
+    async def main() -> None:
+        async with connected(shop) as client:
+            first = await called(client, "prove", goal="is_vip(C001)")
+            (edited,) = [
+                one for one in shop.parent.parent.rglob("vip.dl") if "cases" not in str(one)
+            ]
+            before = edited.read_text()
+            edited.write_text(before + "\n.decl three(x: number)\nthree(3).\n")
+            assert (await called(client, "prove", goal="three(3)"))["verdict"] == "PROVED"
+            second = await called(client, "prove", goal="is_vip(C001)")
+            assert first["certificate"] != second["certificate"]
+            edited.write_text(before + "\nthree(3).\n")
+            assert "C0201" in await refused(client, "prove", goal="is_vip(C001)")
+            edited.write_text(before)
+            assert (await called(client, "prove", goal="is_vip(C001)"))["verdict"] == "PROVED"
+
+    asyncio.run(main())
