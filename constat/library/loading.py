@@ -180,7 +180,8 @@ def with_frames(
             predicates[name] = replace(declared, source=_source(database.name, declared))
         elif name not in used and (near := nearest(name, sorted(empty))):
             message = f"there is a frame `{name}`, and no relation of that name"
-            diagnostics.append(Diagnostic("C0506", message, help=f"did you mean `{near}`?"))
+            hint = f'write `facts={{"{near}": frame}}`, or `{name}` in the rules'
+            diagnostics.append(Diagnostic("C0506", message, help=hint))
         else:
             found = _framed(database.name, name, frame)
             if isinstance(found, Diagnostic):
@@ -224,6 +225,31 @@ def _framed(database: str, name: str, frame: Frame) -> Predicate | Diagnostic:
     columns = tuple(Column(one, kind.value, kind) for one, kind in kinds.items() if kind)
     relation = Predicate(name, columns)
     return replace(relation, source=_source(database, relation, null="maybe"))
+
+
+_ABSENT: Final = re.compile(r"there is no predicate `(\w+)`")
+_COLUMNS: Final = re.compile(r"`(\w+)` has (?:no column|[0-9]+ columns?)")
+
+
+def _causes_first(diagnostics: Sequence[Diagnostic], project: Project | None) -> list[Diagnostic]:
+    """Leave out what only follows from a frame that is refused; say whose columns are meant."""
+    database = _frames_of(project)
+    if database is None:
+        return list(diagnostics)
+    refused = [one for one in diagnostics if one.code in {"C0506", "C0514"}]
+    words = {name for one in refused for name in re.findall(r"`(\w+)`", one.message + one.help)}
+    found = []
+    for one in diagnostics:
+        absent, columns = _ABSENT.search(one.message), _COLUMNS.search(one.message)
+        if absent is not None and absent[1] in words:
+            continue
+        if columns is not None and columns[1] in database.frames and one not in refused:
+            names = ", ".join(f"`{each}`" for each in database.frames[columns[1]].columns)
+            hint = f"{one.help}; or give the frame that column: it has {names}"
+            found.append(replace(one, help=hint))
+            continue
+        found.append(one)
+    return found
 
 
 def _source(database: str, predicate: Predicate, **more: str) -> Source:
@@ -282,6 +308,7 @@ def read_rules(
     program = load_program(files, roots, diagnostics, texts=texts, places=places, known=known)
     program = with_configured(program, told.project, diagnostics)
     program = with_frames(program, told.project, diagnostics)
+    diagnostics[:] = _causes_first(diagnostics, told.project)
     if any(one.severity is Severity.ERROR for one in diagnostics):
         # After an error of the text, names and types would be reported that are not wrong.
         return None

@@ -23,6 +23,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.archive import Archive, Index
 from constat.memory.compaction import Material, Switching, Wish
 from constat.memory.decisions import Fork, Known, decide, load_rules, rows_of
+from constat.memory.facts import Author
 from constat.memory.history import MAIN, SILENT
 from constat.memory.journal import (
     PIN,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from constat.memory.compaction import Context
     from constat.memory.decisions import Decided, MemoryRules, Proof, Proving
     from constat.memory.facts import Fact
-    from constat.memory.history import Claim, History, Line
+    from constat.memory.history import Cited, Claim, History, Line
     from constat.memory.journal import Checkpoint
     from constat.memory.messages import Attachments, Message
 
@@ -200,12 +201,12 @@ class Memory:
                 return self._saved(ref.strip())
             content = self._text(found[1])
         except KeyError:
-            raise ConstatError([_unknown(ref)]) from None
+            raise ConstatError([_unknown(ref, [self.history])]) from None
         if found[2] is None:
             return content
         start, end = int(found[2]), int(found[3])
         if not start <= end <= len(content):
-            raise ConstatError([_unknown(ref)])
+            raise ConstatError([_unknown(ref, [self.history])])
         return content[start:end]
 
     def why(self, of: Line | str, goal: str = "") -> tuple[Proof, ...]:
@@ -382,24 +383,34 @@ def _matching(name: str, claims: Iterable[Claim], histories: Sequence[History]) 
     found = [one for one in claims if wanted in {one.name, one.place, one.text.name}]
     if not found:
         text = wanted.partition("[")[0]
-        said = any(history.has(text) for history in histories)
-        raise ConstatError([_without_facts(name, text) if said else _unknown(name)])
+        said = next((one.text(text) for one in histories if one.has(text)), None)
+        told = _unknown(name, histories) if said is None else _without_facts(name, said)
+        raise ConstatError([told])
     return found
 
 
-def _without_facts(ref: str, text: str) -> Diagnostic:
+def _without_facts(ref: str, said: Cited) -> Diagnostic:
+    note = "only facts are in sight or out of it; a text as such is kept, and never shown alone"
+    if said.passage.author is Author.SYSTEM:
+        note = "it is a system's text: clients send it each time, and nothing decides about it"
     return Diagnostic(
         "C0807",
         f"no fact was found in what was said at `{ref[:80]}`",
-        note="only facts are in sight or out of it; a text as such is kept, and never shown alone",
-        help=f"`constat memory open {text}` prints it, and `constat memory show` lists the facts",
+        note=note,
+        help=f"`constat memory open {said.name}` prints it; `constat memory show` lists the facts",
     )
 
 
-def _unknown(ref: str) -> Diagnostic:
+def _unknown(ref: str, histories: Sequence[History] = ()) -> Diagnostic:
     shown = ref if len(ref) <= 80 and ref.isprintable() else "that place"  # noqa: PLR2004
+    names = [text.name for one in histories for text in one.texts]
+    note = "nothing is kept of this session"
+    if names:
+        note = f"the texts of this session are `{names[0]}` to `{names[-1]}`"
     return Diagnostic(
         "C0807",
         f"nothing was said at `{shown}`",
-        help="a place is `m3`, the first text of message 3, or some of its bytes, `m3[12:58]`",
+        note=note if histories else "",
+        help="a place is `m3`, the first text of message 3, or some of its bytes, `m3[12:58]`;"
+        " `constat memory show` ends each line with its place",
     )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from constat.memory.journal import Forgotten
     from constat.memory.profiles.proactive import Knowledge
     from constat.model import Client
+    from constat.project import Project
 
 MOST_BYTES: Final = 256 << 20
 RECONCILED: Final = NAMES[0]
@@ -124,8 +125,18 @@ def store_of(project: str | None, store: str | None) -> Path:
     """Return the folder in which memories are kept: the given one, or the project's state."""
     if store is not None:
         return Path(store)
-    start = None if project is None else Path(project)
-    return load_project(find_project(start)).state
+    return _project_of(project).state
+
+
+def _project_of(project: str | None) -> Project:
+    """Load the project; where there is none, memory may be kept in a folder."""
+    try:
+        folder = find_project(None if project is None else Path(project))
+    except ConstatError as problem:
+        hint = "memory needs no project: name a folder for it, `--store DIR`; or begin one"
+        told = [replace(one, help=f"{hint}, {one.help}") for one in problem.diagnostics]
+        raise ConstatError(told) from None
+    return load_project(folder)
 
 
 def rules_of(project: str | None, given: str | None, *, wanted: bool = True) -> Path | None:
@@ -142,8 +153,7 @@ def rules_of(project: str | None, given: str | None, *, wanted: bool = True) -> 
         raise ConstatError([told])
     if not wanted:
         return None
-    start = None if project is None else Path(project)
-    return load_project(find_project(start)).memory.rules
+    return _project_of(project).memory.rules
 
 
 def opened(folder: Path, session: str, *, wish: Wish | None = None) -> Memory:

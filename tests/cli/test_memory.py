@@ -376,3 +376,26 @@ def test_what_tasks_found_can_be_asked(tmp_path: Path) -> None:
     assert asked("days") == ["refunds take 3 days"]
     assert asked("--source", "task:t2") == []
     assert len(asked("--source", "task:t1")) == 2
+
+
+def test_a_place_that_is_not_there_and_a_system_line_are_told_apart(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    said = [("system", "Be brief."), ("user", "My budget is 500 euros.")]
+    log.write_text(json.dumps([{"role": role, "content": text} for role, text in said]))
+    there = ("--session", "s", "--store", tmp_path / "kept")
+    assert run("memory", "compact", log, *there).code == 0
+    assert "it is a system's text" in run("memory", "why", "m0", *there).err
+    missing = run("memory", "why", "m9", *there)
+    assert (missing.code, "the texts of this session are `m0` to `m1`" in missing.err) == (2, True)
+    opened = run("memory", "open", "m9", *there)
+    assert (opened.code, "`m0` to `m1`" in opened.err) == (2, True)
+
+
+def test_memory_needs_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log.json"
+    log.write_text('[{"role": "user", "content": "My budget is 500 euros."}]')
+    command = ("memory", "compact", log, "--session", "s")
+    refused = run(*command)
+    assert (refused.code, "`--store DIR`" in refused.err) == (2, True)
+    assert run(*command, "--store", tmp_path / "kept").code == 0

@@ -472,3 +472,29 @@ def test_a_name_that_leaves_rows_out_of_a_total_is_told(
     with Session(rules=rules, facts={"orders": frame}) as session:
         assert session.query("n(?c, ?k)").to_pandas()["k"].tolist() == [counted]
         assert ("C0251" in {one.code for one in session.rule_warnings}) == warned
+
+
+RESTING = ".decl big(id: number)\nbig(?i) :- orders(id = ?i, amount = ?a), ?a > 2.0."
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "code", "told"),
+    [
+        ("orders", {"id": [1], "who is": ["x"], "amount": [3.5]}, "C0514", "rename it"),
+        ("orders", {"id": [1], "who": [[1]], "amount": [3.5]}, "C0514", "convert it"),
+        ("order", {"id": [1], "amount": [3.5]}, "C0506", 'write `facts={"orders": frame}`'),
+        ("orders", {"id": [1], "amont": [3.5]}, "C0183", "`amont`"),
+        ("orders", {"id": [1]}, "C0183", "or give the frame that column: it has `id`"),
+    ],
+)
+def test_the_first_mistake_told_of_a_frame_is_the_cause(
+    name: str, columns: dict[str, list[object]], code: str, told: str
+) -> None:
+    with Session(rules=RESTING, facts={name: pd.DataFrame(columns)}) as session:
+        with pytest.raises(ConstatError) as caught:
+            session.prove("big(1)")
+        mistake = caught.value.diagnostics[0]
+        assert (mistake.code, told in mistake.help) == (code, True), mistake.help
+    mended = pd.DataFrame({"id": [1], "amount": [3.5]})
+    with Session(rules=RESTING, facts={"orders": mended}) as session:
+        assert session.prove("big(1)").verdict.name == "PROVED"
