@@ -227,6 +227,7 @@ def _framed(database: str, name: str, frame: Frame) -> Predicate | Diagnostic:
     return replace(relation, source=_source(database, relation, null="maybe"))
 
 
+_WORDS: Final = re.compile(r'[`"](\w+)[`"]')
 _ABSENT: Final = re.compile(r"there is no predicate `(\w+)`")
 _COLUMNS: Final = re.compile(r"`(\w+)` has (?:no column|[0-9]+ columns?)")
 
@@ -237,7 +238,9 @@ def _causes_first(diagnostics: Sequence[Diagnostic], project: Project | None) ->
     if database is None:
         return list(diagnostics)
     refused = [one for one in diagnostics if one.code in {"C0506", "C0514"}]
-    words = {name for one in refused for name in re.findall(r"`(\w+)`", one.message + one.help)}
+    words = {
+        name for one in refused for name in re.findall(r'[`"](\w+)[`"]', one.message + one.help)
+    }
     found = []
     for one in diagnostics:
         absent, columns = _ABSENT.search(one.message), _COLUMNS.search(one.message)
