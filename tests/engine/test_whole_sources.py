@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from constat import Session
+from constat.check import check_certificate
 from constat.engine.state import OFTEN, ROWS_A_CALL
 from constat.evaluation import ABSENT, CERTAIN, Answer, Assumption, Limits, Opening, Portion
 from constat.logic import OPEN, NullCell, NullPolicy
@@ -15,6 +20,7 @@ from tests.engine.tables import BY_USER, Table, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from constat.evaluation import Demand, Readable
 
@@ -149,3 +155,19 @@ def test_what_a_proof_has_to_close_is_asked_key_by_key(rule: str) -> None:
     outcome = run(f"{PATHS} .decl last(a: number) {rule}", f"last({LENGTH})", {"edge": edge})
     assert outcome.strength(outcome.goal) == CERTAIN
     assert edge.times_whole == 0
+
+
+def test_no_tier_answers_the_keys_of_a_no_from_what_was_read_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {t: {uri: 'sqlite:///t.sqlite'}}\n"
+    )
+    rules = PATHS.replace('query="q"', 'query="SELECT a, b FROM edge"')
+    (tmp_path / "r.dl").write_text(f'.pragma "constat" "0.1"{rules}')
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as shop, shop:
+        shop.execute("CREATE TABLE edge (a INTEGER NOT NULL, b INTEGER NOT NULL)")
+        shop.executemany("INSERT INTO edge VALUES (?, ?)", [(n, n + 1) for n in range(100)])
+    with Session(tmp_path, cache=False) as session:
+        certificate = session.prove("path(0, 101)").certificate
+    report = check_certificate(certificate)
+    assert (report.accepted, report.verdict, report.level) == (True, "DISPROVED", "C3")
+    assert all(one["rows"] <= 1 for one in json.loads(certificate)["sources"])
