@@ -187,7 +187,7 @@ def test_a_session_without_a_project_keeps_what_people_state_as_long_as_it_lives
 
 
 UNFIT: dict[str, tuple[dict[str, object], str, str]] = {
-    "another name": ({"ordrs": rows()}, "C0506", "did you mean `orders`"),
+    "another name": ({"ordrs": rows()}, "C0506", 'write `facts={"orders": frame}`'),
     "a derived name": ({"big": rows()}, "C0506", "the rules rest on"),
     "another case": ({"orders": rows().rename(columns={"id": "Id"})}, "C0514", "column `Id`"),
     "no such column": ({"orders": rows()[["id", "customer"]]}, "C0514", "it has `id`, `customer`"),
