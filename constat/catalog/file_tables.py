@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
@@ -168,6 +167,8 @@ _LINES: Final = 50
 _SEPARATORS: Final = (",", ";", "\t", "|")
 GUESSED_ENCODINGS: Final = ("windows-1252", "cp850")
 """The second one has a letter for each byte."""
+# These stand within titles, names and values.
+_WITHIN: Final = frozenset('"._- \r\n')
 _MOST_LINES: Final = 0.6
 _MOST_TITLES: Final = 20
 _LEAST_SUMMED: Final = 2
@@ -230,14 +231,18 @@ def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
     """Look at a file of separated values: its encoding, and what stands between its fields.
 
     Last lines that hold the sums of the others are a footer; what only says so is a doubt, given
-    beside it. Other files say how they are written. Raises `OSError`.
+    beside it. Other files say how they are written. Raises `OSError`, and `SourceFailureError`
+    where several separators, or places of the names of its columns, are possible.
     """
     plain = TableFiles(pattern)
     if plain.ending not in SEPARATED:
         return plain, ()
     encoding = _encoding_of(file)
     with file.open(encoding="utf-8-sig" if encoding == UTF_8 else encoding, newline="") as opened:
-        separator, skip = layout_of(opened.read(_BEGINNING), plain.delimiter)
+        try:
+            separator, skip = layout_of(opened.read(_BEGINNING), plain.delimiter)
+        except ValueError as problem:
+            raise damaged(file, str(problem)) from None
     separator = "" if separator == plain.delimiter else separator
     found = TableFiles(pattern, separator, encoding, skip=skip)
     return with_footer(found, LastLines(file, found))
@@ -272,36 +277,140 @@ def _is_in(file: Path, encoding: str) -> bool:
     return True
 
 
-def layout_of(text: str, usual: str, others: Sequence[str] = _SEPARATORS) -> tuple[str, int]:
+@frozen
+class _Layout:
+    """The lines of a text, split at a letter.
+
+    `rows` gives with each how many lines end above it; the table begins at the place `start`.
+    """
+
+    letter: str
+    rows: Sequence[tuple[int, list[str]]]
+    width: int
+    start: int
+
+    @property
+    def skip(self) -> int:
+        """How many lines stand above the names of the columns."""
+        return self.rows[self.start - 1][0] if self.start else 0
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """Names with a row below them come before others, and those further up before others.
+
+        So no separator takes the names of the columns for a title, where another one splits them.
+        """
+        below = next((cells for _, cells in self.rows[self.start + 1 :] if cells), None)
+        return below is not None and len(below) != self.width, self.skip
+
+    def is_named(self) -> bool:
+        """Tell whether what stands below the skipped lines names columns, and is no row."""
+        names = self.rows[self.start][1]
+        if not self.skip:
+            return True
+        above = [cells for _, cells in self.rows[1 : self.start]]
+        if all(map(_is_number, names)):
+            return False
+        if not above[-1] or len(above) > 1:
+            return True
+        body = [cells for _, cells in self.rows[self.start + 1 :] if len(cells) == self.width]
+        columns = ([one for one in cells if one.strip()] for cells in zip(*body, strict=True))
+        kinds = any(cells and all(map(_is_number, cells)) for cells in columns)
+        return kinds and not any(map(_is_number, names))
+
+    def loses_names(self, lines: Sequence[str]) -> bool:
+        """Tell whether a sign stands as often in a skipped line as in those below it."""
+        for place, line in enumerate(lines[: self.skip]):
+            below = [one for one in lines[place + 1 :] if one.strip()]
+            signs = {one for one in line if one == "\t" or not (one.isalnum() or one in _WITHIN)}
+            for sign in signs - {self.letter}:
+                times = line.count(sign)
+                alike = sum(one.count(sign) == times for one in below)
+                if below[0].count(sign) == times and alike >= _MOST_LINES * len(below):
+                    return True
+        return False
+
+
+def layout_of(text: str, usual: str) -> tuple[str, int]:
     """Give what makes the same number of fields of most lines, and how many lines stand above.
 
-    It goes by the first lines of a file.
+    It goes by the first lines of a file. Raises `ValueError` with the reason where several
+    separators make a table of them, or a skipped line may be the one that names the columns.
     """
     lines = list(islice(iter(text.splitlines(keepends=True)), _LINES))
     if len(lines) > 1 and not lines[-1].endswith(("\r", "\n")):
         lines.pop()
-    best, most, skip = usual, 1, 0
-    for letter in (usual, *others):
-        # A field may hold several lines, and a damaged line is no reason to mistake all others.
-        reader = csv.reader(lines, delimiter=letter)
-        rows: list[tuple[int, list[str]]] = [(0, [])]
-        rows += [(reader.line_num, row) for row in reader]
-        widths = Counter(len(row) for _, row in rows if row)
-        several = {one: times for one, times in widths.items() if one > 1} or widths
-        width, times = max(several.items(), key=itemgetter(1), default=(1, 0))
-        # Titles above the table are no reason to mistake it.
-        places = [place for place, (_, cells) in enumerate(rows) if len(cells) == width]
-        first = places[0] if places else 0
-        below = sum(bool(cells) for _, cells in rows[first:])
-        if times >= _MOST_LINES * below and width > most:
-            first += header_place([cells for _, cells in rows[first:]])
-            best, most, skip = letter, width, rows[first - 1][0]
-    return best, skip
+    letters = dict.fromkeys((usual, *_SEPARATORS))
+    found = [one for one in (_split_at(letter, lines) for letter in letters) if one]
+    if not found:
+        return usual, 0
+    best = min(found, key=lambda one: one.rank)
+    others = [one for one in found if one.rank == best.rank]
+    if len(others) > 1:
+        listed = " or ".join(f"`separator: {_shown(one.letter)}`" for one in others)
+        raise ValueError(
+            f" may be separated by {' or '.join(_shown(one.letter) for one in others)}; write"
+            f" {listed} beside `file`"
+        )
+    shown, line = _shown(best.letter), best.skip + 1
+    said = f"write `separator: {shown}` with `skip: {best.skip}` where line {line} names them, else"
+    if not best.is_named() or best.loses_names(lines):
+        raise ValueError(
+            f" is separated by {shown} from line {line} on only, and a line above may name the"
+            f" columns; {said} another `separator` beside `file`"
+        )
+    if [] in (below := [cells for _, cells in best.rows[best.start + 1 :]])[:1] and any(below):
+        raise ValueError(
+            f" has an empty line below line {line}, which may be a title or name the columns;"
+            f" {said} another `skip` beside `file`"
+        )
+    return best.letter, best.skip
 
 
-def titles_above(text: str, delimiter: str) -> int:
-    """Count the lines above the one that seems to name the columns."""
-    return layout_of(text, delimiter, ())[1]
+def _split_at(letter: str, lines: Sequence[str]) -> _Layout | None:
+    # A field may hold several lines, and a damaged line is no reason to mistake all others.
+    reader = csv.reader(lines, delimiter=letter)
+    rows: list[tuple[int, list[str]]] = [(0, [])]
+    rows += [(reader.line_num, row) for row in reader]
+    widths = Counter(len(row) for _, row in rows if len(row) > 1)
+    if not widths:
+        return None
+    ((width, times),) = widths.most_common(1)
+    # Titles above the table are no reason to mistake it.
+    first = next(place for place, (_, cells) in enumerate(rows) if len(cells) == width)
+    if times < _MOST_LINES * sum(bool(cells) for _, cells in rows[first:]):
+        return None
+    return _Layout(letter, rows, width, first + header_place([cells for _, cells in rows[first:]]))
+
+
+def _shown(letter: str) -> str:
+    return "tab" if letter == "\t" else f'"{letter}"'
+
+
+def _is_number(text: str) -> bool:
+    """Tell whether it is a number or a day as any of the known countries writes them."""
+    plain = without_unit(text.strip(), unit_of(text.strip()))
+    ways = (read(plain) for one in _KNOWN for read in (one.read_number, one.read_day))
+    return _is_plain(plain) or any(ways)
+
+
+def misread(text: str, setting: TableFiles) -> str:
+    """Give the edit where the names of the columns are separated otherwise, or further down."""
+    try:
+        letter, skip = layout_of(text, setting.delimiter)
+    except ValueError as problem:
+        return f"; it{problem}"
+    if letter != setting.delimiter:
+        more = f" and `skip: {skip}`" if skip != setting.skip else ""
+        return f"; write `separator: {_shown(letter)}`{more}"
+    return further_down(skip, setting)
+
+
+def further_down(skip: int, setting: TableFiles) -> str:
+    """Give the edit where the names of the columns stand below `skip` lines."""
+    if skip <= setting.skip:
+        return ""
+    return f"; where the names of the columns stand in line {skip + 1}, write `skip: {skip}`"
 
 
 def header_place(rows: Sequence[Cells]) -> int:

@@ -38,10 +38,11 @@ from constat.catalog.file_tables import (
     damaged,
     find_table,
     find_tables,
+    further_down,
     header_place,
     lines_below,
+    misread,
     state_name,
-    titles_above,
     with_footer,
 )
 from constat.catalog.guard import guard
@@ -801,14 +802,13 @@ def _below_titles(
     if setting.ending == WORKBOOK:
         with ExitStack() as books:
             first = list(islice(_chosen(file, setting, books), _ROWS_LOOKED_AT))
-        place = header_place(first)
+        hint = further_down(header_place(first), setting)
     else:
         encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
         with file.open(encoding=encoding, errors="replace", newline="") as opened:
-            place = titles_above(opened.read(_LONGEST_HEADER), setting.delimiter)
-    if place <= setting.skip:
+            hint = misread(opened.read(_LONGEST_HEADER), setting)
+    if not hint:
         return problem
-    hint = f"; where the names of the columns stand in line {place + 1}, write `skip: {place}`"
     return SourceFailureError(f"{problem.reason}{hint} beside `file`", problem.code)
 
 

@@ -348,7 +348,7 @@ def remarks_of(
     except (SourceFailureError, QueryMistakeError):
         return
     guessed, doubts = guess_cells(setting, cells)
-    for one in understood(replace(guessed, footer=None)):
+    for one in understood(replace(guessed, skip=0, footer=None)):
         yield f"{one}; say so beside `file` in {project.config_name}"
     yield from doubts
 
@@ -379,6 +379,8 @@ def understood(files: TableFiles) -> Iterator[str]:
         yield f"{columns} as written in {locale.name}"
     for unit, columns in _grouped_by(files.unit):
         yield f"the numbers of {columns} are {unit}"
+    if files.skip:
+        yield f"{counted(files.skip, 'line')} above the names of the columns left out"
     if isinstance(files.footer, tuple):
         listed = " or ".join(files.footer)
         yield f"lines at the end are left out, from one on that says {listed}"

@@ -164,7 +164,11 @@ def _is_data(path: Path) -> bool:
     """Tell whether a file is a table; of texts those are whose first line holds several fields."""
     if not path.is_file() or path.suffix.lower() not in ENDINGS:
         return False
-    return path.suffix.lower() != ".txt" or has_fields(path, guess_files(path, path.name)[0])
+    try:
+        return path.suffix.lower() != ".txt" or has_fields(path, guess_files(path, path.name)[0])
+    except SourceFailureError:
+        # It has fields, in more than one way.
+        return True
 
 
 def _not_read(listed: Sequence[Path], found: Sequence[Path]) -> Iterator[str]:
@@ -184,6 +188,7 @@ def _from_file(kind: str, path: Path, folder: Path) -> Beginning:
 def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
     files: dict[str, TableFiles] = {}
     doubts: list[str] = []
+    undecided: list[str] = []
     for path in paths:
         relative = _within(path, folder)
         if Path(relative).is_absolute():
@@ -195,8 +200,14 @@ def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
                 table = _other(_name(f"{path.stem} {sheet}"), files)
                 files[table] = setting
                 doubts += (f"{table}: {one}" for one in found)
+        except SourceFailureError as problem:
+            undecided.append(problem.reason)
         except OSError as problem:
             raise _refused(f"`{path.name}` cannot be read ({type(problem).__name__})") from None
+    if undecided and not files:
+        hint = "name it with these under `files:` of a database in `constat.yaml`"
+        raise _refused("; ".join(undecided), hint)
+    doubts += (f"left out: {one}" for one in undecided)
     return Beginning(_name(name), files=files, doubts=tuple(doubts))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from decimal import Decimal
 from pathlib import Path
@@ -9,17 +10,20 @@ from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from constat.catalog import Question, ReadBounds, SourceFailureError, open_connection
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.file_tables import (
+    LastLines,
     find_table,
     find_tables,
     guess_cells,
     guess_files,
     state_name,
 )
-from constat.catalog.files import FilesConnection
+from constat.catalog.files import FilesConnection, header_of
 from constat.diagnostics import ConstatError
 from constat.logic import OPEN, find_locale
 from constat.project import load_project
@@ -643,6 +647,95 @@ def test_separator_and_encoding_are_guessed(
     found, _ = guess_files(tmp_path / "t.csv", "t.csv")
     assert (found.separator, found.encoding) == (separator, encoding)
     assert found.skip == (2 if content.startswith(b"Export") else 0)
+
+
+VALUES = (
+    st.integers(0, 9999).map(str),
+    st.integers(100, 999_999).map(lambda one: f"{one // 100},{one % 100:02}"),
+    st.integers(100, 999_999).map(lambda one: f"{one // 100}.{one % 100:02} EUR"),
+    st.integers(1, 28).map(lambda one: f"{one:02}.03.2025"),
+    st.sampled_from(["Meier, Hans", "Huber, Eva", "A|B, C", "x; y"]),
+    st.sampled_from(["10:30", "Meier", "", "a b"]),
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
+    """A separator, and a table whose first row names its columns."""
+    width = draw(st.integers(2, 5))
+    columns = [draw(st.sampled_from(VALUES)) for _ in range(width)]
+    names = [
+        draw(st.sampled_from(["{}", "n{}, EUR", "n{} of x"])).format(f"c{n}") for n in range(width)
+    ]
+    rows = draw(st.lists(st.tuples(*columns).map(list), min_size=1, max_size=8))
+    return draw(st.sampled_from(";,\t|")), [names, *rows]
+
+
+@given(tables(), st.booleans(), st.sampled_from(["", "Report\n", "Report, 2025; A\n\n"]))
+@settings(max_examples=200)
+def test_no_table_is_taken_for_another_one(
+    tmp_path_factory: pytest.TempPathFactory,
+    written: tuple[str, list[list[str]]],
+    quoted: bool,  # noqa: FBT001  drawn
+    above: str,
+) -> None:
+    separator, table = written
+    file = tmp_path_factory.mktemp("t") / "t.csv"
+    with file.open("w", newline="") as opened:
+        opened.write(above)
+        writer = csv.writer(opened, delimiter=separator, quoting=csv.QUOTE_MINIMAL)
+        if quoted:
+            writer = csv.writer(opened, delimiter=separator, quoting=csv.QUOTE_ALL)
+        writer.writerows(table)
+    try:
+        found, _ = guess_files(file, "t.csv")
+        read = [header_of(file, found), *LastLines(file, found).rows()]
+    except SourceFailureError:
+        return
+    held = [row for row in table if any(row)]
+    # Lines that are not split show it in the names; those of other widths are never read.
+    assert read == held or len(read[0]) == 1 or len({*map(len, read)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("content", "separator"),
+    [
+        ("no;amount\n1001;7,50\n1002;8,50\n", ";"),
+        ("no\tamount\n1001\t7,50\n1002\t8,50\n", "\t"),
+        ("no;name\n1;Meier, Hans\n2;Huber, Eva\n", ";"),
+        ("day;rate\n01.03.2025;1,01\n02.03.2025;1,02\nSum 2,03\n", ";"),
+        ('"no";"name"\n"1";"Meier, Hans"\n"2";"Huber, Eva"\n', ";"),
+        ("Sales, 2025\n\nno;amount\n1;7,50\n2;8,50\n", ";"),
+    ],
+)
+def test_decimal_commas_separate_nothing(tmp_path: Path, content: str, separator: str) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    found, _ = guess_files(tmp_path / "t.csv", "t.csv")
+    assert (found.separator, found.skip) == (separator, 2 if "Sales" in content else 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("no;amount, EUR\n1;7,50\n2;8,50\n", 'write `separator: ","` or `separator: ";"` beside'),
+        ("no:amount\n1001:7,50\n1002:8,50\n", 'is separated by "," from line 2 on only'),
+        ("no:name\n1:Meier, Hans\n2:Huber, Eva\n", "a line above may name the columns"),
+        ("amount\n7,50\n8,50\n", "a line above may name the columns"),
+        ("Sales; 2025\n\nno;amount\n1;7\n", "has an empty line below line 1, which may be a title"),
+    ],
+)
+def test_a_separator_that_cannot_be_told_is_not_guessed(
+    tmp_path: Path, content: str, reason: str
+) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(SourceFailureError, match="separator") as problem:
+        guess_files(tmp_path / "t.csv", "t.csv")
+    assert reason in problem.value.reason
+
+
+def test_a_file_that_is_separated_otherwise_is_told_so(tmp_path: Path) -> None:
+    answer = told(tmp_path, "t.csv", "x;y\n1;7,50\n2;8,50\n")
+    fails(answer, 'has 2 fields; 1 are named; write `separator: ";"` beside `file`', "C0543")
 
 
 @pytest.mark.parametrize(

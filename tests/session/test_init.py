@@ -546,6 +546,22 @@ def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
         assert session.prove("fees(1, -1200.5), !fees(_, -1195.5)").verdict.value == "PROVED"
 
 
+def test_a_file_whose_separator_cannot_be_told_is_left_out_by_name(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "open.csv").write_text("no;amount, EUR\n1;7,50\n2;8,50\n")
+    refused = run("init", data / "open.csv", "--directory", tmp_path)
+    assert refused.code != 0
+    assert 'write `separator: ","` or `separator: ";"` beside `file`' in refused.err
+    (data / "titled.csv").write_text("Sales 2025\nno;amount\n1;7,50\n2;8,50\n")
+    found = start("data", tmp_path, tmp_path)
+    assert {*found.tables} == {"data.titled"}
+    assert "titled: 1 line above the names of the columns left out" in found.hints
+    assert any(one.startswith("left out: open.csv may be separated by") for one in found.hints)
+    with Session(tmp_path) as session:
+        assert session.prove("titled(1, 7.5), titled(2, 8.5)").verdict.value == "PROVED"
+
+
 def test_what_may_be_thousands_is_a_text_until_somebody_says_it(tmp_path: Path) -> None:
     (tmp_path / "stock.csv").write_text("Art;Menge\nA;3.682\nB;2.607\n")
     begun = run("init", tmp_path / "stock.csv", "--directory", tmp_path)
