@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import os
@@ -109,6 +110,18 @@ def _no_network() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         _guard(patch)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hide the loop that the browser of earlier tests keeps running in this thread."""
+    held = asyncio._get_running_loop()
+    if held is None or "browser" in request.fixturenames:
+        yield
+        return
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(held)
 
 
 def _guard(patch: pytest.MonkeyPatch) -> None:
