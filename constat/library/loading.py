@@ -238,9 +238,7 @@ def _causes_first(diagnostics: Sequence[Diagnostic], project: Project | None) ->
     if database is None:
         return list(diagnostics)
     refused = [one for one in diagnostics if one.code in {"C0506", "C0514"}]
-    words = {
-        name for one in refused for name in re.findall(r'[`"](\w+)[`"]', one.message + one.help)
-    }
+    words = {name for one in refused for name in _WORDS.findall(one.message + one.help)}
     found = []
     for one in diagnostics:
         absent, columns = _ABSENT.search(one.message), _COLUMNS.search(one.message)

@@ -388,7 +388,6 @@ class Describing:
         total, least = _shown(top.total, kind), _shown(bound, kind)
         wanted = "more than" if threshold.operator == ">" else "at least"
         name = fold_name(code.function)
-        name = fold_name(code.function)
         off = _distance(threshold.operator, top.total, bound, kind)
         return replace(
             found,

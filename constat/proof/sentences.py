@@ -36,6 +36,7 @@ from constat.logic import (
     implementation,
     is_constructor,
     is_wildcard,
+    literal_variables,
     made_of,
     unread_variables,
 )
@@ -1120,26 +1121,9 @@ def _variables_in(rule: Rule) -> list[str]:
     """Return the variables of a rule in the order in which they are met, without wildcards."""
     found: dict[str, None] = {}
     for literal in (Positive(rule.head), *rule.body):
-        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
-        ordered = [one for part in inner for one in _of_literal(part)]
-        if isinstance(literal, Aggregate):
-            ordered += [one for one in (literal.result, literal.target) if one is not None]
-        for term in ordered:
-            waiting = [term]
-            while waiting:
-                one = waiting.pop(0)
-                if isinstance(one, Apply):
-                    waiting[:0] = one.arguments
-                elif isinstance(one, Variable) and not is_wildcard(one):
-                    found[one.name] = None
+        # What is folded is met before what it gives.
+        inner = literal.body if isinstance(literal, Aggregate) else ()
+        for one in chain.from_iterable(map(literal_variables, (*inner, literal))):
+            if not is_wildcard(one):
+                found[one.name] = None
     return list(found)
-
-
-def _of_literal(literal: Literal) -> tuple[Term, ...]:
-    match literal:
-        case Positive(atom) | Negative(atom):
-            return tuple(atom.terms)
-        case Comparison(left=left, right=right):
-            return (left, right)
-        case _:
-            return ()
