@@ -273,7 +273,7 @@ def test_whoever_is_concerned_sees_the_reasons_and_not_what_is_confidential(
     done = run("export", str(path), "--view", "subject", "--to", "letter")
     assert done.code == 0, done.err
     assert "income in applicant of P4 is 1,700" in done.out
-    assert "471" not in re.sub(r"[0-9a-f]{64}", "", done.out)
+    assert "471" not in re.sub(r"[0-9a-f]{16,}", "", done.out)
     assert "520" not in done.out
     assert "R01" in done.out
 
