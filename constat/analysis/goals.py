@@ -9,7 +9,7 @@ from constat.analysis import kind_mistakes as mistakes
 from constat.analysis.kind_classes import Origin
 from constat.analysis.kinds import fit
 from constat.analysis.modes import cannot_bind, required_inputs
-from constat.analysis.names import atoms_of, name_mistake
+from constat.analysis.names import name_mistake
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Aggregate, Constant, Negative, Positive, Term, Variable, is_of_type
 from constat.syntax import print_atom, print_term
@@ -132,20 +132,35 @@ def _calculated(goal: Atom, term: Term) -> Diagnostic:
 
 def what_to_state(analysed: AnalysedProgram, predicate: str) -> str:
     """Name what can be stated of that on which the predicate's rules rest, the nearest first."""
-    waiting, met = [predicate], {predicate}
-    names: list[str] = []
-    for one in waiting:
-        if one in analysed.external:
-            names.append(one)
-            continue
-        below = (
-            atom.predicate for rule in analysed.program.rules_for(one) for atom in atoms_of(rule)
-        )
-        for name in below:
-            if name not in met:
-                met.add(name)
-                waiting.append(name)
-    listed = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
+    if is_written_in_rules(analysed, predicate):
+        return "write the fact into the rule file, with a dot behind it"
+    listed = ", ".join(f"`{name}`" for name in rests_on(analysed, predicate)[:_MOST_NAMED])
     return (
         f"state a fact of {listed}" if listed else "change the rules: they rest on no other facts"
     )
+
+
+def is_written_in_rules(program: AnalysedProgram, predicate: str) -> bool:
+    """Tell whether all that gives a predicate are facts of rule files."""
+    rules = program.program.rules_for(predicate)
+    return bool(rules) and predicate not in program.external and not any(one.body for one in rules)
+
+
+def rests_on(program: AnalysedProgram, predicate: str) -> Sequence[str]:
+    """Name the outside predicates that the rules of a predicate rest on, the nearest first."""
+    return tuple(one for one in below(program, predicate) if one in program.external)
+
+
+def below(program: AnalysedProgram, predicate: str) -> Sequence[str]:
+    """Name all predicates that the rules of a predicate rest on, the nearest first."""
+    found: dict[str, None] = {}
+    waiting = [predicate]
+    while waiting:
+        for rule in program.program.rules_for(waiting.pop(0)):
+            for literal in rule.body:
+                for one in getattr(literal, "body", (literal,)):
+                    atom = getattr(one, "atom", None)
+                    if atom is not None and atom.predicate not in found:
+                        found[atom.predicate] = None
+                        waiting.append(atom.predicate)
+    return tuple(found)

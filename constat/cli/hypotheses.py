@@ -359,9 +359,13 @@ def _what_json(found: WhatIf) -> dict[str, object]:
 
 _ALLOW: Final = """\
 which facts would prove it is looked for among relations that you allow, and none is allowed:
-  --abducible {name}    facts may be added
-  --removable {name}    facts may be taken away
-or, for good, write `@[abducible(cost = 2)]` or `@[removable(cost = 1)]` before a `.decl`"""
+  constat missing {goal}{added}
+with `--removable NAME` facts may be taken away, too; leave out what cannot be otherwise
+or, for good, write `@[abducible(cost = 2)]` or `@[removable(cost = 1)]` before a `.decl`
+it rests on: {names}"""
+_WRITTEN: Final = """\
+all facts that it rests on stand in rule files, and none of them is looked for; try others by
+  constat what-if {goal} --rules FILE"""
 
 
 def _costs(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -465,14 +469,25 @@ def print_missing(found: MissingFacts) -> None:
     if gaps and all(gap.contested for gap in gaps):
         return
     if not found.abducible:
-        write(_ALLOW.format(name=found.candidates[0] if found.candidates else "NAME"))
-        write(f"it rests on: {', '.join(found.candidates)}")
+        write(_to_allow(found))
     for place, one in enumerate(found.sets, start=1):
         _print_set(found, place, one)
     if found.abducible and not found.sets:
         none = "none: no set of such facts proves it, and every one was looked at"
         write(none if found.exhausted else "no set was found, and not everything was looked at")
+        left = [one for one in found.candidates if one not in found.abducible.added]
+        if left:
+            more = "".join(f" --abducible {name}" for name in left)
+            write(f"facts of {', '.join(left)} were not allowed: add{more}")
     _print_bounds(found)
+
+
+def _to_allow(found: MissingFacts) -> str:
+    """Say how relations are allowed: each that the goal rests on, to be copied."""
+    goal, names = shlex.quote(found.goal), found.candidates
+    added = "".join(f" --abducible {name}" for name in names)
+    told = _ALLOW if names else _WRITTEN
+    return told.format(goal=goal, added=added, names=", ".join(names))
 
 
 def _write_goals(title: str, goals: Sequence[str], without: Sequence[str]) -> None:

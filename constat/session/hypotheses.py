@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis.attributes import cost_from
-from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.analysis.goals import below, is_written_in_rules, rests_on
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.logic import Atom, Constant
@@ -26,10 +27,10 @@ from constat.session.suppositions import (
     SupposedProgram,
     Suppositions,
     read_suppositions,
-    rests_on,
     suppose_rules,
 )
 from constat.store.clock import now
+from constat.syntax.mistakes.habits import near_name
 from constat.tiers import rule_facts
 
 if TYPE_CHECKING:
@@ -442,7 +443,7 @@ def missing_facts(
         sets,
         abduction.bound,
         abduction.dropped,
-        abduction.unsolved,
+        tuple(sorted({*abduction.unsolved, *_written(program, asked)})),
         costs,
         _candidates(program, atom),
         abduction.stopped,
@@ -469,6 +470,14 @@ def _decided(bench: Bench, tiers: Tiers, atom: Atom, found: Found) -> MissingSet
     return MissingSet(found.cost, found.chosen.added, found.chosen.removed, decision.verdict)
 
 
+def _written(program: AnalysedProgram, asked: Asked) -> Iterator[str]:
+    """Name what stands for facts that were not searched, since they stand in rule files."""
+    named = {name for name, _ in (*asked.abducible, *asked.removable)}
+    for name in sorted({one for each in named for one in below(program, each)}):
+        if is_written_in_rules(program, name):
+            yield f"facts of {name}, which stand in rule files"
+
+
 def _candidates(program: AnalysedProgram, atom: Atom) -> tuple[str, ...]:
     """Name the predicates of outside that a goal rests on."""
     if atom.predicate in program.external:
@@ -485,16 +494,16 @@ def _allowed(program: AnalysedProgram, asked: Asked) -> Abducibles:
     added = _costs(program, asked.abducible, "abducible")
     removed = _costs(program, asked.removable, "removable")
     declared = abducibles(program)
-    below: tuple[dict[str, Decimal], dict[str, Decimal]] = ({}, {})
+    leaves: tuple[dict[str, Decimal], dict[str, Decimal]] = ({}, {})
     for named, more in ((added, True), (removed, False)):
         for name, cost in named:
             if name not in program.external:
                 for leaf, same in leaves_below(program, name):
-                    below[more is not same].setdefault(leaf, cost)
+                    leaves[more is not same].setdefault(leaf, cost)
     outside = program.external
     return Abducibles(
-        {**below[0], **declared.added, **{n: cost for n, cost in added if n in outside}},
-        {**below[1], **declared.removed, **{n: cost for n, cost in removed if n in outside}},
+        {**leaves[0], **declared.added, **{n: cost for n, cost in added if n in outside}},
+        {**leaves[1], **declared.removed, **{n: cost for n, cost in removed if n in outside}},
     )
 
 
@@ -504,8 +513,15 @@ def _costs(
     """Read predicates with costs that were named besides the declared ones."""
     found = []
     for name, text in named:
+        if is_written_in_rules(program, name):
+            message = f"facts of `{name}` cannot be {what}: they stand in rule files"
+            hint = (
+                "write the fact into a file and try it, `constat what-if GOAL --rules FILE`; or "
+                "give the facts a source, or `facts:` in constat.yaml"
+            )
+            raise ConstatError([Diagnostic("C0704", message, help=hint)])
         if name not in program.program.predicates:
-            near = nearest(name, sorted(program.program.predicates))
+            near = near_name(name, program.program.predicates)
             message = f"facts of `{name}` cannot be {what}: no rule file declares it"
             hint = (
                 f"write `--{what} {near}`" if near else "name a predicate that comes from outside"

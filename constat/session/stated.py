@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.analysis.goals import what_to_state
+from constat.analysis.goals import is_written_in_rules, what_to_state
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import format_value
 from constat.session.spelling import shown_stated
@@ -89,6 +89,8 @@ class StatedFacts:
         predicate, row = parse_stated(fact, analysed.program)
         if predicate not in analysed.external:
             message = f"`{predicate}` is derived by rules and cannot be stated"
+            if is_written_in_rules(analysed, predicate):
+                message = f"the facts of `{predicate}` stand in rule files and are not stated"
             raise ConstatError(
                 [Diagnostic("C0407", message, help=what_to_state(analysed, predicate))]
             )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
+from constat.analysis.goals import is_written_in_rules, rests_on
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.frozen import frozen
 from constat.logic import (
@@ -376,6 +377,12 @@ class _Reader:
         message = f"`{predicate}` is derived by rules and cannot be supposed"
         hint = f"suppose a fact of {below}" if below else "suppose another rule: `--rules FILE`"
         note = "a conclusion holds where its rules give it"
+        if is_written_in_rules(self.program, predicate):
+            message = f"the facts of `{predicate}` stand in rule files; none is supposed alone"
+            hint = (
+                "write the fact into a file, such as `more.dl`, and suppose it: `--rules more.dl`"
+            )
+            note = "a file with the name of one of the project's takes its place, fewer facts too"
         raise ConstatError([Diagnostic("C0700", message, _whole(name, text), note=note, help=hint)])
 
     def check_keys(self) -> None:
@@ -395,26 +402,6 @@ class _Reader:
                 )
                 hint = f"leave one of them out, for example {name}"
                 self.diagnostics.append(Diagnostic("C0702", message, help=hint))
-
-
-def rests_on(program: AnalysedProgram, predicate: str) -> Sequence[str]:
-    """Name the outside predicates that the rules of a predicate rest on, the nearest first."""
-    found: dict[str, None] = {}
-    seen = {predicate}
-    waiting = [predicate]
-    while waiting:
-        for rule in program.program.rules_for(waiting.pop(0)):
-            for literal in rule.body:
-                for one in getattr(literal, "body", (literal,)):
-                    atom = getattr(one, "atom", None)
-                    if atom is None:
-                        continue
-                    if atom.predicate in program.external:
-                        found[atom.predicate] = None
-                    elif atom.predicate not in seen:
-                        seen.add(atom.predicate)
-                        waiting.append(atom.predicate)
-    return tuple(found)
 
 
 def _placed(diagnostic: Diagnostic, name: str) -> Diagnostic:

@@ -498,3 +498,39 @@ def test_rows_of_which_nobody_knows_all_are_compared(tmp_path: Path) -> None:
         found = session.what_if("left(?d, ?p)", add=["gone(p1)", "gone(p2)"])
         assert found.verdict is Verdict.DISPROVED_UNDER
         assert len(found.changes) + found.uncompared == 3
+
+
+STOCKED = """\
+.pragma "constat" "0.1"
+.decl product(code: symbol)
+.decl stock_level(code: symbol, place: symbol, pieces: number)
+product("P03").
+stock_level("P03", "N", 40).
+stock_level("P03", "S", 45).
+.decl stock_of(code: symbol, pieces: number)
+stock_of(?p, ?n) :- product(?p), ?n = sum ?m : { stock_level(?p, _place, ?m) }.
+"""
+
+
+def test_facts_of_rule_files_are_not_taken_for_searched(tmp_path: Path) -> None:
+    (tmp_path / "constat.yaml").write_text("rules: [stock.dl]\n")
+    (tmp_path / "stock.dl").write_text(STOCKED)
+    (tmp_path / "more.dl").write_text('.pragma "constat" "0.1"\nstock_level("P03", "X", 15).\n')
+    goal = "stock_of(P03, 100)"
+    with Session(tmp_path) as session:
+        for how in ("abducible", "removable"):
+            with pytest.raises(ConstatError) as problem:
+                session.missing_facts(goal, **{how: {"stock_level": "1"}})  # type: ignore[arg-type]
+            assert problem.value.diagnostics[0].code == "C0704"
+            assert "`constat what-if GOAL --rules FILE`" in problem.value.diagnostics[0].help
+        # What it says does what was meant.
+        assert session.what_if(goal, rules=[tmp_path / "more.dl"]).verdict is Verdict.PROVED_UNDER
+        found = session.missing_facts(goal, abducible={"stock_of": "1"})
+        assert (found.exhausted, found.exit_code) == (False, 4)
+        assert "facts of stock_level, which stand in rule files" in found.unsolved
+        with pytest.raises(ConstatError) as problem:
+            session.what_if(goal, add=["stock_level(P03, X, 15)"])
+        assert "`--rules more.dl`" in problem.value.diagnostics[0].help
+        with pytest.raises(ConstatError) as problem:
+            session.missing_facts(goal, abducible={"Stock Level": "1"})
+        assert problem.value.diagnostics[0].help == "write `--abducible stock_level`"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from constat.diagnostics import Diagnostic, Related, Span
+from constat.diagnostics import Diagnostic, Related, Span, nearest
 from constat.syntax.mistakes.spelling import quoted, shown
 
 MAX_DEPTH = 200
@@ -114,6 +115,13 @@ def snake_case(name: str) -> str:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip('"'))
     plain = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_").lower()
     return f"t_{plain}" if plain[:1].isdigit() or not plain else plain
+
+
+def near_name(name: str, known: Iterable[str]) -> str | None:
+    """Give the declared name that is meant: that of the table as `constat init` writes it first."""
+    names = sorted(known)
+    plain = snake_case(name)
+    return plain if plain in names else nearest(name, names) or nearest(plain, names)
 
 
 def sql_habit(span: Span, word: str, edit: str) -> Diagnostic:
