@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from constat import __version__
 from constat.evaluation import Verdict
 from constat.frozen import frozen
+from constat.project.settings import CHECKS
 from constat.proof.formats import FORMATS
 from constat.service import Service
 from constat.service.access import Caller
@@ -85,6 +86,10 @@ def _page(most: int = 1_000) -> Schema:
     }
 
 
+def _check() -> Schema:
+    return {"enum": [*CHECKS]}
+
+
 def _flag() -> Schema:
     return {"type": "boolean", "default": False}
 
@@ -108,7 +113,7 @@ def _about_goals() -> tuple[Operation, ...]:
     goal = {"goal": _text(1)}
     supposed = {"add": _texts(), "remove": _texts()}
     settings = {"type": "object", "additionalProperties": _text(), "maxProperties": 1_000}
-    rows = {"query": _text(1), **_page(), "check": {"enum": ["background", "always", "off"]}}
+    rows = {"query": _text(1), **_page(), "check": _check()}
     top = _number_of(1, 20, default=3)
     return (
         Operation(
@@ -210,7 +215,7 @@ def _about_the_project() -> tuple[Operation, ...]:
 
 def _in_words() -> tuple[Operation, ...]:
     asked = {"question": _text(1, 4_000), "require_approved": _flag()}
-    on = {**asked, "exploration": _text(0, 100)}
+    on = {**asked, "exploration": _text(0, 100), "check": _check()}
     # The day that counts as today; without it, today.
     day = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
     return (
@@ -239,7 +244,7 @@ def _in_words() -> tuple[Operation, ...]:
             lambda service, caller, given: service.solve(
                 given.pop("question"), by=caller.name, **given
             ),
-            *({**asked, "today": day}, ("question",), "Explored", True),
+            *({**asked, "today": day, "check": _check()}, ("question",), "Explored", True),
         ),
         Operation(
             *("follow_up", "/v1/solve/follow-up", "analyst", "Go on from an earlier exploration."),
@@ -336,7 +341,7 @@ ARROW: Final = "application/vnd.apache.arrow.stream"
 ROWS: Final = Operation(
     *("rows", "/v1/query/rows", "viewer", "Find all answers, written whole as `Accept` says."),
     lambda service, _, given: service.query(given.pop("query"), **given),
-    {"query": _text(1), "check": {"enum": ["background", "always", "off"]}},
+    {"query": _text(1), "check": _check()},
     ("query",),
 )
 """All rows at once, which is no field of GraphQL: JSON lines, or a stream of Arrow."""

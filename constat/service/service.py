@@ -282,15 +282,16 @@ class Service:
         by: str = "",
         accept_goal: str = "",
         require_approved: bool = False,
+        check: str | None = None,
         observe: Telling | None = None,
     ) -> JsonObject:
         """Answer an exploratory question by steps that a model plans.
 
         With an `exploration`, its id or an empty text for the latest, the question goes on from it;
-        `today` is the day of a new one.
+        `today` is the day of a new one. `check` is as with `query`, for what steps compute in bulk.
         """
         self._needs_all()
-        how: Any = {"by": by or self.by, "accept_goal": accept_goal}
+        how: Any = {"by": by or self.by, "accept_goal": accept_goal, "check": check}
         how |= {"require_approved": require_approved, "observe": observe}
 
         def work(session: Session) -> JsonObject:
