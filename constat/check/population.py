@@ -1,10 +1,10 @@
-"""A folder about everybody: one certificate that proves all members, their list, and a sample.
+"""A folder about everybody: certificates that prove all members, their list, and a sample.
 
-In: the folder.  Out: what it says, once all of it fits together.  Invariants: each file is the one
+In: the folder. Out: what it says, once all of it fits together. Invariants: each file is the one
 that the index names, and no other file is there; each certificate is accepted, over the same rules;
-the list has exactly the members that the certificates prove, each once, and its counts are those of
-the index; the sample is the one that follows from its seed.  That nobody else is a member is the
-writer's word here: a certificate proves members, not that there are no others.
+the list has exactly the members that the certificates prove, each once and in their order, and its
+counts are those of the index; the sample is the one that follows from its seed. That nobody else is
+a member is the writer's word here: a certificate proves members, not that there are no others.
 """
 
 from __future__ import annotations
@@ -29,17 +29,20 @@ if TYPE_CHECKING:
 
     from .certificate import Certificate
 
-FORMAT: Final = "constat-population/1"
+FORMAT: Final = "constat-population/2"
+OF_ONE: Final = "constat-population/1"
+"""The format before: ``certificate`` in place of ``certificates``, which is the only one."""
 INDEX: Final = "population.json"
 MEMBERS: Final = "members.csv"
 CERTIFICATE: Final = "certificate.json"
+PARTS: Final = "certificates"
 PAGE: Final = "index.html"
 SIGNATURES: Final = ".dsse"
 VERDICTS: Final = ("PROVED", "PROVED_UNDER", "UNRESOLVED", "DISPROVED", "DISPROVED_UNDER")
 WHOLE: Final = ("SETTLED", "SETTLED_UNDER")
 _KEYS: Final = frozenset(
     {"format", "goal", "columns", "created", "rules", "whole", "among", "counts", "seed", "size"}
-    | {"certificate", "members", "proofs", "page"}
+    | {"certificates", "members", "proofs", "page"}
 )
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _OWN: Final = re.compile(r"proofs/[1-9][0-9]{0,8}\.json\Z")
@@ -66,9 +69,9 @@ class OwnProof:
 class Population:
     """What a folder says, and what was found to be so.
 
-    ``index`` is the hash of ``population.json``, which names all other files.  ``whole`` says
-    whether there may be other members, ``among`` of whom those are that are none; both are the
-    writer's word.
+    ``index`` is the hash of ``population.json``, which names all other files.  ``certificates``
+    counts those that prove the members.  ``whole`` says whether there may be other members,
+    ``among`` of whom those are that are none; both are the writer's word.
     """
 
     goal: str
@@ -80,6 +83,7 @@ class Population:
     seed: str
     size: int
     proofs: tuple[OwnProof, ...]
+    certificates: int
     index: str
     members: tuple[tuple[Row, str], ...] = field(repr=False, default=())
 
@@ -117,50 +121,59 @@ def _proved(certificate: Certificate) -> list[Row]:
     ]
 
 
+def part_name(number: int, parts: int) -> str:
+    """Name the file of a certificate of members; ``number`` counts from 1 to ``parts``."""
+    return CERTIFICATE if parts == 1 else f"{PARTS}/{number}.json"
+
+
 def check_population(folder: Path, pin: str | None = None) -> Population:
     """Check a folder; with ``pin`` only rules of that hash count. Raises ``PopulationError``."""
     content = _content(folder / INDEX)
     about = _index(content)
     named = {one["file"]: one["sha256"] for one in (about[name] for name in _NAMED)}
-    named |= {one["file"]: one["sha256"] for one in about["proofs"]}
+    named |= {one["file"]: one["sha256"] for one in (*about["certificates"], *about["proofs"])}
     _require_files(folder, named)
     listed = _listed(_named(folder, about["members"]), len(about["columns"]))
-    main = _accepted(_named(folder, about["certificate"]), pin, about["rules"])
-    if show_goal(main.header.goal, main.program) != about["goal"]:
-        raise PopulationError("its certificate is about another goal")
+    predicate = _require_members(folder, about, listed, pin)
     proofs = tuple(_own(one) for one in about["proofs"])
-    _require_members(listed, main)
-    _require_own(folder, proofs, listed, main, pin)
+    _require_own(folder, proofs, listed, predicate, (pin, about["rules"]))
     _require_counts(about, listed)
     _require_sample(about, listed, proofs)
     digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
     told = (about["goal"], about["created"], about["rules"], about["whole"], about["among"])
     return Population(
-        *told, about["counts"], about["seed"], about["size"], proofs, digest, tuple(listed.items())
+        *(*told, about["counts"], about["seed"], about["size"], proofs),
+        *(len(about["certificates"]), digest, tuple(listed.items())),
     )
 
 
-_NAMED: Final = ("certificate", "members", "page")
+_NAMED: Final = ("members", "page")
 
 
 def _index(content: bytes) -> dict[str, Any]:
     """Read the index; nothing in it is ignored."""
     try:
-        about = json.loads(content.decode())
-        if not isinstance(about, dict) or about.keys() != _KEYS or about["format"] != FORMAT:
+        about: dict[str, Any] = json.loads(content.decode())
+        if about["format"] == OF_ONE and "certificates" not in about:
+            told = {"members": about["counts"]["PROVED"]}
+            about["certificates"] = [told | about.pop("certificate")]
+        elif about["format"] != FORMAT:
+            raise ValueError  # noqa: TRY301  one message for all that is wrong with it
+        if about.keys() != _KEYS:
             raise ValueError  # noqa: TRY301  one message for all that is wrong with it
         texts = [about[name] for name in ("goal", "created", "rules", "whole", "among", "seed")]
         texts += about["columns"]
-        expected = {"certificate": CERTIFICATE, "members": MEMBERS, "page": PAGE}
+        expected = {"members": MEMBERS, "page": PAGE}
         right = all(isinstance(one, str) for one in texts) and _is_count(about["size"])
         right &= all(
             about[name].keys() == {"file", "sha256"} and about[name]["file"] == file
             for name, file in expected.items()
         )
+        right &= _are_parts(about["certificates"])
         right &= all(map(_is_own, about["proofs"])) and about["counts"].keys() == set(VERDICTS)
         right &= all(map(_is_count, about["counts"].values()))
         named = [about[name]["sha256"] for name in _NAMED]
-        named += [one["sha256"] for one in about["proofs"]]
+        named += [one["sha256"] for one in (*about["certificates"], *about["proofs"])]
         right &= all(bool(_DIGEST.match(one)) for one in named)
         files = [one["file"] for one in about["proofs"]]
         if not right or len(set(files)) != len(files):
@@ -172,6 +185,15 @@ def _index(content: bytes) -> dict[str, Any]:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _are_parts(parts: list[Any]) -> bool:
+    return bool(parts) and all(
+        one.keys() == {"file", "sha256", "members"}
+        and one["file"] == part_name(number, len(parts))
+        and _is_count(one["members"])
+        for number, one in enumerate(parts, 1)
+    )
 
 
 def _is_own(one: Any) -> bool:  # noqa: ANN401  JSON
@@ -261,32 +283,57 @@ def _accepted(data: bytes, pin: str | None, rules: str) -> Certificate:
     return certificate
 
 
-def _require_members(listed: dict[Row, str], main: Certificate) -> None:
-    proved = set(_proved(main))
-    told = {row for row, verdict in listed.items() if verdict == "PROVED"}
-    if told - proved:
-        raise PopulationError(f"{len(told - proved):,} rows are called PROVED and are not proved")
-    if proved - told:
-        raise PopulationError(f"{len(proved - told):,} rows are proved and are not called so")
+def _require_members(
+    folder: Path, about: dict[str, Any], listed: dict[Row, str], pin: str | None
+) -> str:
+    """Check the certificates of the members, one at a time; gives the goal's predicate.
+
+    The first proves so many of the list's members as the index says, each further one the next.
+    """
+    told = [row for row, verdict in listed.items() if verdict == "PROVED"]
+    parts, predicate = about["certificates"], ""
+    left, unproved, others = told, 0, set[Row]()
+    for one in parts:
+        # The last one has to prove all that are left, whatever number it names.
+        own = left if one is parts[-1] else left[: one["members"]]
+        left = left[len(own) :]
+        certificate = _accepted(_named(folder, one), pin, about["rules"])
+        predicate = certificate.header.goal.predicate
+        if show_goal(certificate.header.goal, certificate.program) != about["goal"]:
+            raise PopulationError("its certificate is about another goal")
+        proved = set(_proved(certificate))
+        unproved += len(set(own) - proved)
+        others |= proved
+    others.difference_update(told)
+    if unproved:
+        raise PopulationError(f"{unproved:,} rows are called PROVED and are not proved")
+    if others:
+        raise PopulationError(f"{len(others):,} rows are proved and are not called so")
+    if sum(one["members"] for one in parts) != len(told):
+        raise PopulationError("its counts are not those of its list")
+    return predicate
 
 
 def _require_own(
     folder: Path,
     proofs: tuple[OwnProof, ...],
     listed: dict[Row, str],
-    main: Certificate,
-    pin: str | None,
+    predicate: str,
+    rules: tuple[str | None, str],
 ) -> None:
-    """Check the certificates of single rows, and that a row without certainty has one."""
+    """Check the certificates of single rows, and that a row without certainty has one.
+
+    ``rules`` are those that are pinned, where any are, and those of the index.
+    """
     for one in proofs:
         if listed.get(one.row) != one.verdict:
             raise PopulationError("a certificate of one row is about another verdict than the list")
         data = _named(folder, {"file": one.file, "sha256": one.sha256})
-        found = _accepted(data, pin, main.header.program)
+        found = _accepted(data, *rules)
         goal = found.header.goal
         # One row may rest on less than what all of them rest on together.
         says = {found.header.verdict, f"{found.header.verdict}_UNDER"}
-        if one.verdict not in says or goal.predicate != main.header.goal.predicate:
+        if one.verdict not in says or goal.predicate != predicate:
             raise PopulationError("a certificate of one row says something else than the list")
         if tuple(map(_spelled, goal.pattern)) != one.row:
             raise PopulationError("a certificate of one row is about another row")

@@ -66,7 +66,7 @@ def _population(folder: Path, pin: str | None) -> _Checked:
         "among": found.among,
         "created": found.created,
         "sample": {"seed": found.seed, "size": found.size, "rows": sampled},
-        "certificates": 1 + len(found.proofs),
+        "certificates": found.certificates + len(found.proofs),
         "rules": found.rules,
         "index": found.index,
         "exit_code": code,
@@ -84,10 +84,12 @@ def _population_lines(found: Population, sampled: int) -> Iterator[str]:
             yield f"  {count:,} {verdict.replace('_', ' ')}"
     yield f"index: {found.index}, written at {found.created}"
     yield f"rules: {found.rules}"
-    yield f"certificates: {1 + len(found.proofs)}, of which {sampled} of a sample by its seed"
+    count = found.certificates + len(found.proofs)
+    yield f"certificates: {count}, of which {sampled} of a sample by its seed"
     words = {"SETTLED": "there are no other members", "OPEN": "there may be other members"}
     whole = words.get(found.whole, "under assumptions there are no other members")
-    yield f"note: that {whole} is what the writer says; the certificate proves the members"
+    proves = "the certificate proves" if found.certificates == 1 else "the certificates prove"
+    yield f"note: that {whole} is what the writer says; {proves} the members"
     yield "note: leaves were not re-read: the rows of the sources are taken as they stand"
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from constat.logic import Atom, Row, Value
     from constat.proof.groups import Exact
     from constat.proof.instances import Binding, Cell, Pattern, RuleCode, ThresholdCode
-    from constat.proof.outside import Fact
+    from constat.proof.outside import AnswerBook, Fact
     from constat.proof.reading import Reading
     from constat.proof.slices import Listed
 
@@ -89,10 +89,10 @@ Node = FactNode | RuleNode
 class Proof:
     """What shows a verdict in a reading; ``nodes`` and ``confidences`` are in proof order."""
 
-    def __init__(self, reading: Reading, goal: Atom) -> None:
+    def __init__(self, reading: Reading, goal: Atom, book: AnswerBook | None = None) -> None:
         self.reading = reading
         self.goal = goal
-        self.slice = Slice(reading)
+        self.slice = Slice(reading, book=book)
         self.answers: tuple[Fact, ...] = ()
         self.nodes: dict[Fact, Node] = {}
         self.confidences: dict[Fact, int] = {}

@@ -1,10 +1,11 @@
 """A folder about everybody for whom a goal holds: for auditors, who check it without a project.
 
 In: a goal with variables, and of whom those are for whom it does not hold. Out: a folder with one
-certificate in which all members are proved and share what their proofs have in common, a list with
-a verdict for each, a certificate of its own for each row that is not certain and for a sample, a
-page, and an index that names each file by its hash: who signs it signs all. Invariants: written
-whole or not at all, for its owner alone; nothing is called proved that the checker did not accept.
+certificate in which all members are proved and share what their proofs have in common (or several,
+where one is too long to be checked in a usual memory), a list with a verdict for each, a
+certificate of its own for each row that is not certain and for a sample, a page, and an index that
+names each file by its hash: who signs it signs all. Invariants: written whole or not at all, for
+its owner alone; nothing is called proved that the checker did not accept.
 """
 
 from __future__ import annotations
@@ -18,25 +19,31 @@ import os
 import secrets
 import shutil
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.check import check_certificate
 from constat.check.population import (
-    CERTIFICATE,
     FORMAT,
     INDEX,
     MEMBERS,
     PAGE,
+    PARTS,
     VERDICTS,
     chosen,
     members_of,
+    part_name,
 )
 from constat.check.values import spell
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import Verdict
+from constat.evaluation import UNTIMED, Verdict
 from constat.frozen import frozen
 from constat.logic import Constant, Kind, Variable, display_value, has_null_cells, is_wildcard
+from constat.proof.decide import confidence_of
+from constat.proof.levels import MILLION
+from constat.proof.proofs import Proof
 from constat.session.answers import DIFFERENT, Settled
 from constat.session.querying import outcome_answers
 
@@ -44,7 +51,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from constat.logic import Row, Value
+    from constat.logic import OpenRow, Row, Value
+    from constat.proof.outside import Fact
     from constat.session.answers import Answers
     from constat.session.options import PopulationWish
     from constat.session.querying import Compiled
@@ -52,6 +60,8 @@ if TYPE_CHECKING:
 
 MOST_DOUBTFUL: Final = 2_000
 """Rows that are not certain have a certificate each, so many at most."""
+MOST_BYTES: Final = 64 << 20
+"""A longer certificate is written as several: a checker reads four times as much, and holds it."""
 _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 
 
@@ -117,14 +127,14 @@ def write_population(folder: Path, proving: Proving, wish: PopulationWish) -> Wr
     if answers.stopped not in {"", "settled"}:
         raise _unwritten(answers.stopped, "`limits:` in constat.yaml gives it more time")
     rows = [_listed(compiled, answers, row) for row in answers.sure]
-    goal = _require_proved(result, rows)
+    rows.sort(key=lambda one: one.spelled)
+    goal, parts = _parts(compiled, result, rows)
     rows += _others(proving, answers, wish.among)
     rows.sort(key=lambda one: one.spelled)
     doubtful = [one for one in rows if one.verdict in {"PROVED_UNDER", "UNRESOLVED"}]
     if len(doubtful) > MOST_DOUBTFUL:
         raise _unwritten(f"{len(doubtful):,} rows rest on assumptions, or are not decided")
-    identity = str(json.loads(result.certificate)["identity"])
-    seed = wish.seed or identity
+    seed = wish.seed or str(json.loads(parts[0].certificate)["identity"])
     for one in doubtful:
         one.proofs.append(_own(proving, one))
     sample = chosen({one.spelled: one.verdict for one in rows}, seed, wish.sample)
@@ -132,7 +142,8 @@ def write_population(folder: Path, proving: Proving, wish: PopulationWish) -> Wr
         one.sampled = one.spelled in sample
         if one.sampled and not one.proofs:
             one.proofs.append(_own(proving, one))
-    draft = _Draft(proving, wish, goal, seed, rows, answers, result)
+    nodes = len(result.decision.proof.nodes)
+    draft = _Draft(proving, wish, goal, seed, rows, answers, parts, nodes)
     try:
         return draft.write(folder)
     except OSError as problem:
@@ -167,10 +178,16 @@ def _whole(compiled: Compiled, row: Row) -> Iterator[tuple[Value, Kind]]:
 
 
 def _spelled(compiled: Compiled, row: Row) -> tuple[str, ...]:
-    """Spell a row as certificates do."""
+    """Spell a row of the answers as certificates do: with the goal's constants."""
+    return _cells(compiled, tuple(value for value, _ in _whole(compiled, row)))
+
+
+def _cells(compiled: Compiled, row: OpenRow) -> tuple[str, ...]:
+    """Spell a row of the goal's predicate as certificates do."""
+    kinds = compiled.program.program.predicates[compiled.goal.predicate].kinds
     return tuple(
         str(spell(kind.value, value)) if kind in _NUMERIC else str(value)  # type: ignore[arg-type]  # a number
-        for value, kind in _whole(compiled, row)
+        for value, kind in zip(row, kinds, strict=True)
     )
 
 
@@ -178,17 +195,57 @@ def _shown(compiled: Compiled, row: Row) -> tuple[str, ...]:
     return tuple(display_value(value, kind) for value, kind in _whole(compiled, row))
 
 
-def _require_proved(result: Result, rows: Sequence[_Listed]) -> str:
-    """Give the goal; raises `ConstatError` unless the checker finds exactly these rows proved."""
-    report = check_certificate(result.certificate)
-    if not report.accepted:
-        raise _different(f"its certificate is rejected: {report.reason}")
-    proved = set(members_of(result.certificate))
-    told = {one.spelled for one in rows if one.verdict == "PROVED"}
-    if proved != told:
-        count = len(proved ^ told)
+@frozen
+class _Part:
+    """A certificate of members, and how many of them, in the order of the list, it is to prove."""
+
+    certificate: bytes
+    members: int
+
+
+def _parts(
+    compiled: Compiled, result: Result, rows: Sequence[_Listed]
+) -> tuple[str, tuple[_Part, ...]]:
+    """Give the goal, and certificates of the rows in their order.
+
+    Raises `ConstatError` unless the checker finds exactly these rows proved.
+    """
+    told = [one.spelled for one in rows if one.verdict == "PROVED"]
+    facts = {_cells(compiled, fact[1]): fact for fact in result.decision.answers}
+    divides = facts.keys() >= set(told)
+    waiting, parts, goal = [told], list[_Part](), ""
+    proved: set[tuple[str, ...]] = set()
+    while waiting:
+        own = waiting.pop()
+        one = result if own is told else _only(result, tuple(facts[row] for row in own))
+        # What proofs share is in each part, so a part may be longer than its share.
+        pieces = min(len(own), -(-len(one.certificate) // MOST_BYTES))
+        if divides and pieces > 1:
+            bounds = [at * len(own) // pieces for at in range(pieces + 1)]
+            waiting += [own[begin:end] for begin, end in pairwise(bounds)][::-1]
+            continue
+        report = check_certificate(one.certificate)
+        if not report.accepted:
+            raise _different(f"its certificate is rejected: {report.reason}")
+        goal = str(report.goal)
+        proved.update(members_of(one.certificate))
+        parts.append(_Part(one.certificate, len(own)))
+    if proved != set(told):
+        count = len(proved.symmetric_difference(told))
         raise _different(f"{count:,} rows are proved and not listed, or listed and not proved")
-    return str(report.goal)
+    return goal, tuple(parts)
+
+
+def _only(result: Result, answers: tuple[Fact, ...]) -> Result:
+    """Give a result that proves some of the answers, by the same derivations."""
+    whole = result.decision.proof
+    reading = replace(whole.reading, clock=UNTIMED)
+    proof = Proof(reading, whole.goal, whole.slice.outside.book)
+    proof.prefer(whole.nodes)
+    proof.show(answers, bounded=False)
+    confidence = Decimal(confidence_of(proof)) / MILLION
+    decision = replace(result.decision, proof=proof, confidence=confidence)
+    return replace(result, decision=decision, confidence=confidence)
 
 
 def _others(proving: Proving, answers: Answers, among: str) -> list[_Listed]:
@@ -244,7 +301,8 @@ class _Draft:
     seed: str
     rows: list[_Listed]
     answers: Answers
-    result: Result
+    parts: tuple[_Part, ...]
+    nodes: int
 
     def write(self, target: Path) -> WrittenPopulation:
         """Write all of it, or nothing."""
@@ -260,7 +318,6 @@ class _Draft:
         return written
 
     def _write(self, draft: Path, target: Path) -> WrittenPopulation:
-        certificate = self.result.certificate
         counts = Counter(one.verdict for one in self.rows)
         proofs: list[dict[str, Any]] = []
         for one in self.rows:
@@ -274,26 +331,40 @@ class _Draft:
             "goal": self.goal,
             "columns": self._columns(),
             "created": self.proving.created,
-            "rules": json.loads(certificate)["header"]["program"],
+            "rules": json.loads(self.parts[0].certificate)["header"]["program"],
             "whole": self.answers.settled.value,
             "among": self.wish.among,
             "counts": {one: counts.get(one, 0) for one in VERDICTS},
             "seed": self.seed,
             "size": self.wish.sample,
-            "certificate": _named(CERTIFICATE, _save(draft / CERTIFICATE, certificate)),
+            "certificates": self._certificates(draft),
             "members": _named(MEMBERS, _save(draft / MEMBERS, self._list())),
             "proofs": proofs,
         }
-        page = population_page(about, self.rows, self.result, self.proving.compiled.query.text)
+        page = population_page(
+            about, self.rows, self.parts[0].certificate, self.proving.compiled.query.text
+        )
         about["page"] = _named(PAGE, _save(draft / PAGE, page.encode()))
         index = (json.dumps(about, indent=2, sort_keys=True) + "\n").encode()
         return WrittenPopulation(
             *(target, self.goal, about["counts"], self.answers.settled),
             sum(one.sampled for one in self.rows),
             _save(draft / INDEX, index),
-            len(self.result.decision.proof.nodes),
+            self.nodes,
             tuple(f"{one.predicate}: {one.reason}" for one in self.answers.reasons[:5]),
         )
+
+    def _certificates(self, draft: Path) -> list[dict[str, Any]]:
+        """Write the certificates of the members."""
+        count = len(self.parts)
+        if count > 1:
+            (draft / PARTS).mkdir(mode=0o700)
+        named: list[dict[str, Any]] = []
+        for number, part in enumerate(self.parts, 1):
+            file = part_name(number, count)
+            named.append(_named(file, _save(draft / file, part.certificate)))
+            named[-1]["members"] = part.members
+        return named
 
     def _columns(self) -> list[str]:
         compiled = self.proving.compiled
@@ -359,7 +430,7 @@ _WORDS: Final = (
 
 
 def population_page(
-    about: dict[str, Any], rows: Sequence[_Listed], result: Result, asked: str
+    about: dict[str, Any], rows: Sequence[_Listed], certificate: bytes, asked: str
 ) -> str:
     """Write the page: what was asked, how many, by which rules, a sample, and how to check it."""
     goal, policy = _text(asked), "default-src 'none'; style-src 'unsafe-inline'"
@@ -376,7 +447,7 @@ def population_page(
         [
             head,
             *_counts_html(about, len(rows)),
-            *_rules_html(result),
+            *_rules_html(certificate),
             *_sample_html(about, rows),
             *_checking_html(about),
             "</main></body></html>\n",
@@ -403,8 +474,8 @@ def _counts_html(about: dict[str, Any], total: int) -> Iterator[str]:
         yield "is disproved.</p>"
 
 
-def _rules_html(result: Result) -> Iterator[str]:
-    report = check_certificate(result.certificate)
+def _rules_html(certificate: bytes) -> Iterator[str]:
+    report = check_certificate(certificate)
     lines = report.to_text().splitlines()
     yield "<h2>By which rules</h2><pre>"
     inside = False
@@ -459,8 +530,15 @@ def _checking_html(about: dict[str, Any]) -> Iterator[str]:
     yield "# every file, every certificate, the counts and the sample\nconstat verify FOLDER\n"
     yield f"# that the rules are these\nconstat verify FOLDER --pin {_text(about['rules'])}\n"
     yield "# and who signed it\nconstat verify FOLDER --key auditor=key.pub.pem</pre>"
-    yield f'<p><a href="{MEMBERS}">{MEMBERS}</a> is the whole list, <a href="{CERTIFICATE}">'
-    yield f'{CERTIFICATE}</a> proves its members, <a href="{INDEX}">{INDEX}</a> names every file '
+    yield f'<p><a href="{MEMBERS}">{MEMBERS}</a> is the whole list, '
+    parts = about["certificates"]
+    for number, one in enumerate(parts):
+        first = (
+            f"proves its first {one['members']:,} members" if parts[1:] else "proves its members"
+        )
+        words = f"the next {one['members']:,}" if number else first
+        yield f'<a href="{one["file"]}">{one["file"]}</a> {words}, '
+    yield f'and <a href="{INDEX}">{INDEX}</a> names every file '
     yield "by its hash: a signature under it is one under all.</p>"
     yield "<p>The rows of the sources are taken as they stand.</p>"
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -128,6 +128,84 @@ def test_rows_that_rest_on_something_have_certificates_of_their_own(
     assert not (tmp_path / "q").exists()
 
 
+@pytest.fixture(scope="module")
+def divided(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of all vips, where a certificate may have 16 kB."""
+    folder = tmp_path_factory.mktemp("divided") / "vips"
+    with pytest.MonkeyPatch.context() as patch, Session(project) as session:
+        patch.setattr(module, "MOST_BYTES", 16_000)
+        session.population("vip(?p)", folder, PopulationWish(4, among="person(?p)"))
+    return folder
+
+
+def test_a_long_certificate_is_written_as_several(
+    project: Path, whole: Path, divided: Path
+) -> None:
+    one, several = check_population(whole), check_population(divided)
+    assert (one.certificates, several.certificates > 2) == (1, True)
+    assert (one.members, one.counts) == (several.members, several.counts)
+    files = sorted((divided / "certificates").iterdir())
+    assert all(file.stat().st_size <= 16_000 for file in files)
+    assert {file.stat().st_mode & 0o077 for file in divided.rglob("*")} == {0}
+    parts = [members_of(file.read_bytes()) for file in files]
+    assert sum(map(len, parts)) == len(set().union(*parts)) == one.counts["PROVED"]
+    page = (divided / "index.html").read_text()
+    assert f"certificates/2.json</a> the next {len(parts[1])}, " in page
+    ran = run("verify", divided)
+    assert (ran.code, "the certificates prove the members" in ran.out) == (0, True)
+
+
+def test_each_part_of_several_proves_its_own_members(divided: Path, tmp_path: Path) -> None:
+    vips = tmp_path / "vips"
+
+    def forged(change: Callable[[list[dict[str, object]]], object], why: str) -> None:
+        shutil.rmtree(vips, ignore_errors=True)
+        shutil.copytree(divided, vips)
+        edited(vips, lambda about: change(about["certificates"]))  # type: ignore[arg-type]
+        for file in (vips / "certificates").iterdir():
+            about = json.loads((vips / "population.json").read_text())
+            if f"certificates/{file.name}" not in {one["file"] for one in about["certificates"]}:
+                file.unlink()
+        with pytest.raises(PopulationError, match=why):
+            check_population(vips)
+
+    def moved(parts: list[dict[str, object]]) -> None:
+        parts[0]["members"] = int(str(parts[0]["members"])) + 1
+        parts[1]["members"] = int(str(parts[1]["members"])) - 1
+
+    def swapped(parts: list[dict[str, object]]) -> None:
+        parts[0]["sha256"], parts[1]["sha256"] = parts[1]["sha256"], parts[0]["sha256"]
+        first, second = (vips / str(one["file"]) for one in parts[:2])
+        one, two = first.read_bytes(), second.read_bytes()
+        first.write_bytes(two)
+        second.write_bytes(one)
+
+    def enlarged(parts: list[dict[str, object]]) -> None:
+        parts[-1]["members"] = int(str(parts[-1]["members"])) + 1
+
+    forged(list.pop, "rows are called PROVED and are not proved")
+    forged(moved, "1 rows are called PROVED and are not proved")
+    forged(swapped, "rows are called PROVED and are not proved")
+    forged(enlarged, "its counts are not those of its list")
+    forged(list.reverse, r"not of the format constat-population/2")
+    forged(list.clear, r"not of the format constat-population/2")
+
+
+def test_a_folder_of_the_format_before_is_accepted(vips: Path) -> None:
+    def older(about: dict[str, Any]) -> None:
+        (one,) = about.pop("certificates")
+        del one["members"]
+        about.update(format="constat-population/1", certificate=one)
+
+    found = check_population(vips)
+    edited(vips, older)
+    again = check_population(vips)
+    assert (again.members, again.counts, again.certificates) == (found.members, found.counts, 1)
+    edited(vips, lambda about: about.update(certificates=[]))
+    with pytest.raises(PopulationError, match="is not of the format"):
+        check_population(vips)
+
+
 def test_nobody_is_a_population_too(project: Path, tmp_path: Path) -> None:
     with Session(project) as session:
         session.population("spent(?p, 1000)", tmp_path / "none", PopulationWish(2))
@@ -217,7 +295,8 @@ def resigned(vips: Path, name: str) -> None:
     """Put the hash of a file into the index, as a forger would."""
     about = json.loads((vips / "population.json").read_text())
     digest = "sha256:" + hashlib.sha256((vips / name).read_bytes()).hexdigest()
-    for one in (about["certificate"], about["members"], about["page"], *about["proofs"]):
+    named = (*about["certificates"], about["members"], about["page"], *about["proofs"])
+    for one in named:
         if one["file"] == name:
             one["sha256"] = digest
     (vips / "population.json").write_text(json.dumps(about))
