@@ -582,6 +582,11 @@ _TAIL: Final = 1 << 20
 MOST_BELOW: Final = 50
 """How many lines below the rows are looked for, where nothing says how many there are."""
 _MOST_SUMMED: Final = 1_000_000
+_FIRST_COLUMNS: Final = 8
+_LOOKED_ABOVE: Final = 200
+_LEAST_ALIKE: Final = 4
+_WIDEST_LETTER: Final = 2
+_DIGITS: Final = re.compile(r"[0-9]+")
 _LINE_ENDS: Final = re.compile(rb"\r\n|\n|\r")
 _TOTALS: Final = (
     *("total", "totals", "grand total", "sum", "summe", "summen", "gesamt", "gesamtsumme"),
@@ -590,7 +595,25 @@ _TOTALS: Final = (
     *("\u5408\u8a08", "\u5408\u8ba1", "\u603b\u8ba1", "subtotal", "sub-total", "sub total"),
     *("zwischensumme", "endsumme", "gesamtbetrag", "endbetrag", "sous-total", "subtotale"),
     *("subtotaal", "net total", "total amount", "total net", "total gross", "summe netto"),
-    *("summe brutto", "summe soll", "summe haben"),
+    *("summe brutto", "summe soll", "summe haben", "saldo", "endsaldo", "schlusssaldo"),
+    *("neuer saldo", "kontostand", "neuer kontostand", "balance", "closing balance"),
+    *("ending balance", "new balance", "carried forward", "\u00fcbertrag", "trailer", "eof"),
+    *("end of file", "end of report", "dateiende", "ende der datei"),
+)
+_FIGURES: Final = (
+    *("average", "avg", "mean", "median", "max", "maximum", "min", "minimum", "count", "rows"),
+    *("row count", "record count", "records", "lines", "number of rows", "number of records"),
+    *("total rows", "total records", "total count", "durchschnitt", "mittelwert", "mittel"),
+    *("schnitt", "zentralwert", "h\u00f6chstwert", "tiefstwert", "gr\u00f6\u00dfter wert"),
+    *("kleinster wert", "anzahl", "gesamtanzahl", "anzahl zeilen", "anzahl datens\u00e4tze"),
+    *("anzahl buchungen", "zeilen", "zeilenzahl", "datens\u00e4tze", "moyenne", "m\u00e9diane"),
+    *("nombre", "media", "promedio", "mediana", "gemiddelde", "aantal", "\u00f8"),
+)
+"""What a line of totals may begin with too; each may also name a row, but for its figures."""
+_COUNTED: Final = re.compile(
+    r"\W*\d[\d.,]*\s+(rows?|records?|entries|items|lines|zeilen|datens\u00e4tze|eintr\u00e4ge"
+    r"|buchungen|positionen)\b",
+    re.IGNORECASE,
 )
 _SUMMED_BY_FORMULA: Final = re.compile(
     r"=\s*(SUM|SUMME|SUBTOTAL|TEILERGEBNIS|AGGREGATE)\(", re.IGNORECASE
@@ -609,6 +632,37 @@ class Ending(Protocol):
     def rows(self) -> Sequence[Cells]:
         """Give the cells of all lines behind the names of the columns; none of a large file."""
         ...
+
+    def is_cut(self) -> bool:
+        """Tell whether the file seems to end within its last line."""
+        ...
+
+
+def _is_beginning(value: str, column: Sequence[str]) -> bool:
+    """Tell whether a value is the beginning of one as those of a column are."""
+    if len(column) < _LEAST_ALIKE or value in column:
+        return False
+    others = {*column}
+    few = len(others) * _LEAST_ALIKE <= len(column)
+    if few and any(one.startswith(value) for one in others):
+        return True
+    ends = {_DIGITS.findall(one)[-1] for one in others if _DIGITS.search(one)}
+    shape = _DIGITS.sub("9", next(iter(others)))
+    alike = {_DIGITS.sub("9", one) for one in others} == {shape} and len({*map(len, ends)}) == 1
+    if not alike or (shape == "9" and not any(one.startswith("0") for one in ends)):
+        return False
+    written = _DIGITS.sub("9", value)
+    digits = _DIGITS.findall(value)
+    return shape.startswith(written) and (
+        written != shape or len(digits[-1]) < len(next(iter(ends)))
+    )
+
+
+def saying_total(columns: Sequence[str]) -> str:
+    """Give the condition of SQL for rows that may begin with a word for totals."""
+    words = "|".join(re.escape(one) for one in _TOTALS)
+    cells = ", ".join(f"nullif(trim({one}), '')" for one in columns[:_FIRST_COLUMNS])
+    return f"regexp_matches(lower(coalesce({cells})), '^({words})(\\P{{L}}|$)')"
 
 
 class LastLines:
@@ -649,6 +703,21 @@ class LastLines:
                 found.append((start + begin, cells))
         return found[::-1]
 
+    def is_cut(self) -> bool:
+        """Tell whether the last line looks as if the file were cut off within it.
+
+        It has no line break, and its last value is the beginning of what stands above it: another
+        one of few values, or fewer digits than all of them have.
+        """
+        with self._file.open("rb") as opened:
+            opened.seek(max(0, opened.seek(0, os.SEEK_END) - _WIDEST_LETTER))
+            content = opened.read().rstrip(b"\0")
+        *above, last = self.last(_LOOKED_ABOVE) or ((),)
+        if not last or content.endswith((b"\n", b"\r")):
+            return False
+        column = [line[len(last) - 1] or "" for line in above if len(line) == len(last)]
+        return _is_beginning(last[-1] or "", column)
+
     def rows(self) -> Sequence[Cells]:
         """Read the file; nothing where it has more than a million lines, or is damaged."""
         encoding = "utf-8-sig" if self._encoding == UTF_8 else self._encoding
@@ -668,16 +737,36 @@ class LastLines:
             return [record]
 
 
-def lines_below(ending: Ending, footer: Footer) -> int:
+def lines_below(ending: Ending, setting: TableFiles) -> int:
     """Count the last lines that are no rows, as `footer` says.
 
-    Raises `ValueError` with the reason where it would leave out what looks like a row, where there
-    are not so many lines, or where totals would be left among the rows.
+    Raises `ValueError` with the reason where it would leave out what looks like a row, where one of
+    these lines is not there, or where totals would be left among the rows.
     """
-    cut = _cut_off(ending, footer)
-    if footer == 0 or not _may_have_totals(ending.last(cut + MOST_BELOW), cut):
-        return cut
-    rows = ending.rows()
+    cut = _cut_off(ending, setting)
+    last = ending.last(cut + MOST_BELOW)
+    words = setting.footer if isinstance(setting.footer, tuple) else ()
+    below = last[len(last) - cut :]
+    missing = next((one for one in words if not any(_begins(line, (one,)) for line in below)), "")
+    if missing:
+        _check_there(last, missing, setting)
+    if setting.footer != 0 and _may_have_totals(last, cut):
+        _check_totals(ending.rows(), cut)
+    if missing:
+        raise ValueError(
+            f"{_LACKS.format(missing)}, so it may be cut off; fetch it whole, or write `footer:"
+            f" {{optional: [{missing}]}}` beside `file` where it may come without that line"
+        )
+    if setting.footer is None and not cut and ending.is_cut():
+        raise ValueError(
+            " ends within a line: its last value is a beginning of those above it, and no line"
+            " break follows. It may be cut off; fetch it whole, or write `footer: 0` beside `file`"
+            " where that line is whole"
+        )
+    return cut
+
+
+def _check_totals(rows: Sequence[Cells], cut: int) -> None:
     left = rows[: len(rows) - cut]
     if more := _totals(left):
         said = _written_so(rows[len(left) - more :])
@@ -685,19 +774,42 @@ def lines_below(ending: Ending, footer: Footer) -> int:
             f" ends with {_counted(more)} below its rows, totals of the others, and they would be"
             f" read as rows; write `footer: {said}` beside `file`, or `footer: 0` where they are"
         )
-    if not rows or _has_parts(left):
+    if not rows or has_parts(left):
+        raise ValueError(TOTALS_WITHIN)
+
+
+TOTALS_WITHIN: Final = (
+    " may hold totals among its rows; leave those out in the query of `.input`, by a WHERE, and"
+    " write `footer: 0` beside `file`"
+)
+
+
+def _check_there(last: Sequence[Cells], missing: str, setting: TableFiles) -> None:
+    """Refuse a file whose end says why one of the lines is not found that have to be there."""
+    said = _LACKS.format(missing)
+    start = missing.partition(setting.delimiter)[0].strip()
+    if setting.ending in SEPARATED and start != missing:
         raise ValueError(
-            " may hold totals among its rows; leave those out in the query of `.input`, by a"
-            " WHERE, and write `footer: 0` beside `file`"
+            f"{said}: that is more than one field; write how the first one begins,"
+            f" `footer: [{start or 'Total'}]`"
         )
-    return cut
+    for place, line in enumerate(last[:-1], 1):
+        if _begins(line, (missing,)):
+            raise ValueError(
+                f"{said}: one stands {_counted(len(last) - place)} above the end, and what follows"
+                " it looks like rows; name in `footer` how those lines begin too, or fetch a file"
+                " without them"
+            )
 
 
-def _has_parts(rows: Sequence[Cells]) -> bool:
-    """Tell whether one of the last lines holds the sums of the lines since the total above it."""
+_LACKS: Final = " has no line below its rows that begins with `{}`, as its `footer` says"
+
+
+def has_parts(rows: Sequence[Cells]) -> bool:
+    """Tell whether a line holds the sums of the lines since the total above it."""
     marks = [place for place, cells in enumerate(rows) if _says_total(cells)]
     return any(
-        place >= len(rows) - MOST_BELOW and _sums(rows[before + 1 : place], rows[place])
+        _summarises(rows[before + 1 : place], rows[place])
         for before, place in zip([-1, *marks], marks, strict=False)
     )
 
@@ -708,28 +820,36 @@ def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[
     if not _may_have_totals(last, 0):
         return setting, ()
     rows = ending.rows()
-    more = _totals(rows)
-    if more:
-        return replace(setting, footer=_footer_of(rows[len(rows) - more :])), ()
     doubts = [
         f"a line near the end says {_first(cells)}: write `footer: [{_first(cells)}]` where it is"
         " no row, `footer: 0` where it is one"
         for cells in last
-        if _says_total(cells)
+        if _says_figure(cells)
     ]
-    return setting, tuple(doubts[:1])
+    more = _totals(rows)
+    if not more:
+        return setting, tuple(doubts[:1])
+    below, above = rows[len(rows) - more :], rows[: len(rows) - more]
+    footer = _footer_of(below)
+    fits = any(_is_alone(one) or _summarises(above, one) for one in below)
+    doubt = (
+        f"the last line says {_first(below[0])} and holds no sum of the rows above it: it is left"
+        " out; look whether rows are missing, or write `footer: 0` where it is a row itself"
+    )
+    return replace(setting, footer=footer), () if fits else (doubt,)
 
 
-def _cut_off(ending: Ending, footer: Footer) -> int:
-    if isinstance(footer, tuple):
+def _cut_off(ending: Ending, setting: TableFiles) -> int:
+    footer = setting.footer
+    if setting.words:
         found = 0
         for number, cells in enumerate(reversed(ending.last(MOST_BELOW)), 1):
-            if _begins(cells, footer):
+            if _begins(cells, setting.words):
                 found = number
             elif not _is_note(cells):
                 break
         return found
-    if not footer:
+    if not isinstance(footer, int) or not footer:
         return 0
     last = ending.last(footer)
     if len(last) < footer:
@@ -738,7 +858,8 @@ def _cut_off(ending: Ending, footer: Footer) -> int:
     rows = ending.rows() if strange else ()
     above = rows[: len(rows) - footer]
     for cells in strange:
-        if not (_lacks_name(cells, above) and _sums(above, cells)):
+        named = _says_figure(cells) or _lacks_name(cells, above)
+        if not (named and _summarises(above, cells)):
             raise ValueError(
                 f": one of the last {_counted(footer)}, which `footer: {footer}` leaves out, looks"
                 " like a row; take `footer` away, or name how the first line below the rows"
@@ -752,26 +873,30 @@ def _may_have_totals(last: Sequence[Cells], cut: int) -> bool:
     left = last[: len(last) - cut]
     named = [_filled(cells[0]) for cells in left]
     # Those without a first cell, where there are any, are the last ones.
-    return any(map(_says_total, left)) or (
+    return any(map(_says_figure, left)) or (
         named[:1] == [True] and named[-1:] == [False] and sorted(named, reverse=True) == named
     )
 
 
 def _totals(rows: Sequence[Cells]) -> int:
-    """Count the last lines from the first on that holds totals of all rows above it."""
+    """Count the last lines from the first on that holds totals of all rows above it.
+
+    What says so by a word that names no row needs no sum: it may have another meaning, or be wrong.
+    """
     for place in range(max(0, len(rows) - MOST_BELOW), len(rows)):
         total = rows[place]
-        if not _says_total(total) and not _lacks_name(total, rows[:place]):
+        if not _says_figure(total) and not _lacks_name(total, rows[:place]):
             continue
-        above = [cells for cells in rows[:place] if not _says_total(cells)]
+        above = [cells for cells in rows[:place] if not _says_figure(cells)]
         below = rows[place + 1 :]
-        is_total = _is_alone(total) and _says_total(total) and bool(above)
         used = set().union(*map(_columns, above[-MOST_BELOW:]))
-        # What is no row fills no column that the total leaves to the rows.
-        free = _columns(total) if used - _columns(total) else set()
-        if (is_total or _sums(above, total)) and all(
-            _says_total(one) or _is_note(one) or _columns(one) <= free for one in below
-        ):
+        free: set[int] = set()
+        if (bool(above) and _is_alone(total) and _counts(total)) or _summarises(above, total):
+            # What is no row fills no column that the total leaves to the rows.
+            free = _columns(total) if used - _columns(total) else set()
+        elif not (above and _says_total(total)) or any(map(_says_total, rows[:place])):
+            continue
+        if all(_says_figure(one) or _is_note(one) or _columns(one) <= free for one in below):
             return len(rows) - place
     return 0
 
@@ -787,7 +912,9 @@ def _footer_of(lines: Sequence[Cells]) -> Footer:
 def _written_so(lines: Sequence[Cells]) -> str:
     """Write it; what is no word for a total is a value, and values are not shown."""
     footer = _footer_of(lines)
-    known = isinstance(footer, tuple) and all(one.casefold() in _TOTALS for one in footer)
+    known = isinstance(footer, tuple) and all(
+        one.casefold() in {*_TOTALS, *_FIGURES} for one in footer
+    )
     return f"[{', '.join(footer)}]" if isinstance(footer, tuple) and known else str(len(lines))
 
 
@@ -824,7 +951,17 @@ def _is_note(cells: Cells) -> bool:
 
 
 def _says_total(cells: Cells) -> bool:
+    """Tell whether a line begins with a word for totals that hardly names a row."""
     return _begins(cells, _TOTALS)
+
+
+def _says_figure(cells: Cells) -> bool:
+    return _begins(cells, (*_TOTALS, *_FIGURES)) or bool(_COUNTED.match(_first(cells)))
+
+
+def _counts(cells: Cells) -> bool:
+    """Tell whether the words of a line hold its figure: `Total`, `Rows: 3`, `3 records`."""
+    return _says_total(cells) or any(map(str.isdigit, _first(cells)))
 
 
 def _begins(cells: Cells, words: Sequence[str]) -> bool:
@@ -847,26 +984,46 @@ def _lacks_name(cells: Cells, above: Sequence[Cells]) -> bool:
     return bool(above) and not _filled(cells[0]) and all(_filled(one[0]) for one in above)
 
 
-def _sums(above: Sequence[Cells], total: Cells) -> bool:
-    """Tell whether a line holds the sum of a column of the lines above it."""
+def _summarises(above: Sequence[Cells], line: Cells) -> bool:
+    """Tell whether a line holds a sum of a column of the lines above it, or a figure it names."""
+    others = not _says_total(line) and _says_figure(line)
     return any(
-        _is_sum([row[place] or "" for row in above if place < len(row)], cell)
-        for place, cell in enumerate(total)
+        (others and _number_of(cell) == len(above))
+        or _is_figure([row[place] or "" for row in above if place < len(row)], cell, others=others)
+        for place, cell in enumerate(line)
         if cell and any(map(str.isdigit, cell))
     )
 
 
-def _is_sum(cells: Sequence[str], total: str) -> bool:
-    """Tell whether a cell is the sum of the cells above it, in some spelling of numbers."""
-    if _SUMMED_BY_FORMULA.match(total):
+def _number_of(text: str) -> Decimal | None:
+    plain = without_unit(text.strip(), unit_of(text.strip()))
+    spelled = next((found for one in (PLAIN, *_KNOWN) if (found := one.read_number(plain))), "")
+    return Decimal(spelled) if spelled else None
+
+
+def _is_figure(cells: Sequence[str], figure: str, *, others: bool) -> bool:
+    """Tell whether a cell is the sum of those above it, in some spelling of numbers, or `others`.
+
+    These are their least, greatest, middle and mean value.
+    """
+    if _SUMMED_BY_FORMULA.match(figure):
         return True
-    unit = unit_of(total)
+    unit = unit_of(figure)
     listed = [one.strip() for one in cells if one.strip() and one.strip() not in _NO_VALUE]
     for locale in (PLAIN, *_KNOWN):
-        spelled = locale.read_number(without_unit(total.strip(), unit))
-        if not spelled or not Decimal(spelled) or len(listed) < _LEAST_SUMMED:
+        spelled = locale.read_number(without_unit(figure.strip(), unit))
+        if not spelled or len(listed) < _LEAST_SUMMED:
             continue
-        summands = [locale.read_number(without_unit(one, unit_of(one))) for one in listed]
-        if all(summands):
-            return sum(map(Decimal, summands)) == Decimal(spelled)
+        read = [locale.read_number(without_unit(one, unit_of(one))) for one in listed]
+        if not all(read):
+            continue
+        numbers = sorted(map(Decimal, read))
+        value, total = Decimal(spelled), sum(numbers, Decimal())
+        if value == total != 0:
+            return True
+        middle = {numbers[len(numbers) // 2], numbers[(len(numbers) - 1) // 2]}
+        means = (total / len(numbers), sum(middle, Decimal()) / len(middle))
+        places = len(spelled.partition(".")[2])
+        near = any(abs(one - value) * 2 <= Decimal(1).scaleb(-places) for one in means)
+        return others and (near or value in {numbers[0], numbers[-1]})
     return False

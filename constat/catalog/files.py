@@ -33,15 +33,18 @@ from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import (
     MOST_BELOW,
+    TOTALS_WITHIN,
     FileTable,
     LastLines,
     damaged,
     find_table,
     find_tables,
     further_down,
+    has_parts,
     header_place,
     lines_below,
     misread,
+    saying_total,
     state_name,
     with_footer,
 )
@@ -105,24 +108,56 @@ def load_csv(
         reading = f"read_csv({quoted(str(readable))}, delim = {delimiter}, {_OPTIONS}, "
         reading += f"skip = {setting.skip}, "
         statement = f"{opening} SELECT * FROM {reading}columns = {{{columns}}})"  # noqa: S608  quoted
+        before = _count(session, name) if place else 0
         session.rows(statement, seconds, _Explaining(file, setting, len(header)))
+        encoding = UTF_8 if readable is not file else setting.encoding
+        ending = LastLines(readable, setting, encoding)
+        check_within((session, name, before, header), file, setting, ending)
+
+
+def _count(session: DuckSession, name: str) -> int:
+    ((count,),) = session.own(f"SELECT count(*) FROM {named(name)}")  # noqa: S608  a name of the project
+    return int(str(count))
+
+
+def check_within(rows: _NewRows, file: Path, setting: TableFiles, ending: Ending) -> None:
+    """Refuse a file with totals among the rows that were loaded of it.
+
+    Where no row begins with a word for totals, that takes no more than a query.
+    """
+    if setting.footer == 0:
+        return
+    session, name, before, header = rows
+    condition = saying_total([named(one) for one in header])
+    query = f"SELECT 1 FROM {named(name)} WHERE rowid >= {before} AND {condition} LIMIT 1"  # noqa: S608  as above
+    if session.own(query) and (not (every := ending.rows()) or has_parts(every)):
+        raise damaged(file, TOTALS_WITHIN)
+
+
+_NewRows = tuple[DuckSession, str, int, "Sequence[str]"]
+"""A table, how many rows it held before a file was loaded, and the names of its columns."""
 
 
 def needs_copy(setting: TableFiles) -> bool:
     """Tell whether a file cannot be read as it is: another encoding, or lines below the rows."""
-    return setting.encoding != UTF_8 or bool(setting.footer)
+    return setting.encoding != UTF_8 or is_footed(setting)
+
+
+def is_footed(setting: TableFiles) -> bool:
+    """Tell whether lines below the rows may have to be left out."""
+    return bool(setting.footer or setting.optional)
 
 
 def check_end(file: Path, readable: Path, setting: TableFiles) -> None:
     """Refuse a file whose last rows would be totals; of a copy the footer is cut off already."""
-    if not setting.footer:
+    if not is_footed(setting):
         encoding = UTF_8 if readable is not file else setting.encoding
         _below(file, LastLines(readable, setting, encoding), setting)
 
 
 def _below(file: Path, ending: Ending, setting: TableFiles) -> int:
     try:
-        return lines_below(ending, setting.footer)
+        return lines_below(ending, setting)
     except ValueError as problem:
         raise damaged(file, str(problem)) from None
 
@@ -156,7 +191,7 @@ class DecodedCopy:
                 named_so = f"UTF-8{_NAME_IT}" if encoding == UTF_8 else encoding
                 raise damaged(file, f" is not {named_so}") from None
         self._file.flush()
-        if setting.footer:
+        if is_footed(setting):
             self._cut(file, setting)
         return self.path
 
@@ -581,6 +616,7 @@ def drop(session: DuckSession, table: str) -> None:
 
 _MAGIC: Final = b"ARROW1"
 _PADDED: Final = 8
+_END_OF_STREAM: Final = b"\xff\xff\xff\xff\0\0\0\0"
 _LARGEST: Final = 1 << 30
 
 
@@ -625,6 +661,8 @@ class ArrowFile:
             raise _LargeError(f"{file.name} is larger than {_LARGEST >> 20} MiB; write Parquet")
         self._stream: Any = ipc.InputStream
         skipped = _PADDED if content.startswith(_MAGIC) else 0
+        if not content.endswith(_MAGIC if skipped else _END_OF_STREAM):
+            raise SourceFailureError("a file without its end")
         self._content = memoryview(content)[skipped:]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -634,6 +672,7 @@ class ArrowFile:
 
 _MOST_BYTES: Final = 1 << 29
 _ROWS_AT_ONCE: Final = 2_000
+_MOST_ROWS: Final = 1 << 20
 _DIGITS: Final = ".15g"
 _ERROR: Final = "e"
 _FORMULA: Final = "f"
@@ -669,6 +708,11 @@ class _SheetEnd:
         """Give the cells of the last rows."""
         return self._held[-most:] if most else ()
 
+    @staticmethod
+    def is_cut() -> bool:
+        """Say no: a workbook that is cut off is damaged as a whole."""
+        return False
+
 
 def load_sheets(
     session: DuckSession, table: str, files: Sequence[Path], setting: TableFiles, seconds: float
@@ -685,9 +729,12 @@ def load_sheets(
                 session.own(f"CREATE TABLE {named(table)} ({listed})")
             elif header != first:
                 raise damaged(file, " has other columns than the first file of its table")
+            before = _count(session, table)
             while batch := list(islice(rows, _ROWS_AT_ONCE)):
                 session.append(table, batch)
                 session.check_time()
+            end = _SheetEnd((), partial(_every_row, file, setting))
+            check_within((session, table, before, header), file, setting, end)
 
 
 def sheet_rows(file: Path, setting: TableFiles) -> Generator[SheetRow]:
@@ -816,11 +863,19 @@ def _cells(sheet: tuple[Any, Any]) -> Iterator[SheetRow]:
     """Yield the rows of a sheet as texts; `None` where a cell is empty."""
     values, formulas = sheet
     if formulas is None:
-        for row in values.iter_rows(values_only=True):
+        for row in _bounded(values.iter_rows(values_only=True)):
             yield tuple(None if value is None else spelled(value) for value in row)
         return
-    for row, written in zip(values.iter_rows(), formulas.iter_rows(), strict=True):
+    for row, written in zip(_bounded(values.iter_rows()), formulas.iter_rows(), strict=True):
         yield tuple(_text(one, other) for one, other in zip(row, written, strict=True))
+
+
+def _bounded(rows: Iterator[Any]) -> Iterator[Any]:
+    """Yield rows, empty ones too: a row may say that it is any number."""
+    for number, row in enumerate(rows):
+        if number == _MOST_ROWS:
+            raise ValueError("more rows than a sheet can have")
+        yield row
 
 
 @contextmanager
@@ -884,6 +939,9 @@ def _workbook(file: Path, books: ExitStack, *, values: bool) -> Any:  # noqa: AN
     if size > _MOST_BYTES:
         raise damaged(file, f" unpacks to more than {_MOST_BYTES >> 20} MiB")
     book = openpyxl.load_workbook(content, read_only=True, data_only=values, keep_links=False)
+    for sheet in book.worksheets:
+        # What a sheet says of its size is often wrong, and rows outside it would not be read.
+        sheet.reset_dimensions()
     return books.enter_context(closing(book))
 
 

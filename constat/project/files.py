@@ -38,6 +38,7 @@ _ENCODINGS: Final = (
 )
 _OF_TEXTS: Final = ("separator", "encoding")
 _OF_LINES: Final = ("skip", "footer")
+_OF_FOOTER: Final = ("required", "optional")
 _OF_CELLS: Final = ("null", "locale", "unit")
 _KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
@@ -47,7 +48,7 @@ MOST_SKIPPED: Final = 1_000
 EVERY: Final = ""
 """In place of a column's name: all columns."""
 Footer = int | tuple[str, ...] | None
-"""How many lines stand below the rows, or how the first of them begin; `None`: nothing is said."""
+"""How many lines stand below the rows, or how they begin; `None`: nothing is said."""
 
 
 @frozen
@@ -56,7 +57,8 @@ class TableFiles:
 
     `separator` stands between the fields of a line; where it is empty that is a comma, or a tab in
     files that end in `.tsv` or `.tab`. `skip` lines stand above the one that names the columns;
-    `footer` says which lines below them are no rows. `null` gives, by column, the texts that say
+    `footer` says which lines below them are no rows: each has to be there, so that a file that was
+    cut off is seen, but for what `optional` names. `null` gives, by column, the texts that say
     that there is no value, and under `EVERY` those of all columns. `locale` says, by column, how
     numbers and days are spelled; where it says nothing they are spelled plainly. `unit` says, by
     column, what stands before or behind each number. Columns are in small letters.
@@ -72,6 +74,12 @@ class TableFiles:
     skip: int = 0
     footer: Footer = None
     unit: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    optional: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """How lines below the rows begin, those that need not be there too."""
+        return (*(self.footer if isinstance(self.footer, tuple) else ()), *self.optional)
 
     @property
     def ending(self) -> str:
@@ -90,7 +98,7 @@ class TableFiles:
         locale = sorted((column, one.name) for column, one in self.locale.items())
         said = (self.pattern, self.separator, self.encoding, self.skip, null, locale)
         none = 0 if self.footer is None else "none"
-        more = (self.footer or none, sorted(self.unit.items()))
+        more = (self.footer or none, sorted(self.unit.items()), self.optional)
         # What was recorded before there were these keeps its name.
         return repr((*said, *more) if any(more) else said)
 
@@ -139,6 +147,7 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
     pattern = _pattern(entries["file"], what, sections)
     if not pattern:
         return None
+    footer, optional = _footer(entries.get("footer"), said, sections)
     found = TableFiles(
         pattern,
         _separator(entries.get("separator"), said, sections),
@@ -146,8 +155,9 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         MappingProxyType(_null(entries.get("null"), said, sections)),
         MappingProxyType(_locale(entries.get("locale"), said, sections)),
         _lines(entries.get("skip"), f"`skip` of {said}", sections),
-        _footer(entries.get("footer"), said, sections),
+        footer,
         MappingProxyType(_unit(entries.get("unit"), said, sections)),
+        optional,
     )
     _check_kind(found, entries, said, sections)
     return found
@@ -216,19 +226,33 @@ def _lines(node: Node | None, what: str, sections: Sections) -> int:
     return lines
 
 
-def _footer(node: Node | None, said: str, sections: Sections) -> Footer:
-    """Read a number of lines, or the words that lines below the rows begin with."""
+def _footer(node: Node | None, said: str, sections: Sections) -> tuple[Footer, tuple[str, ...]]:
+    """Read a number of lines, or the words that lines below the rows begin with.
+
+    Words under `optional` are given beside the others.
+    """
     what = f"`footer` of {said}"
-    if isinstance(node, Text) and node.text == "0":
-        return 0
-    if isinstance(node, Listing) or (isinstance(node, Text) and not node.text.isdigit()):
-        words = tuple(one.text.strip() for one in sections.texts(node, what))
-        if 0 < len(words) <= _MOST_TEXTS and all(words):
-            return words
-        hint = "write `footer: [Total]`, or `footer: 0` where every line is a row"
-        sections.complain("C0504", f"{what} names no words", node, hint=hint)
-        return None
-    return None if node is None else _lines(node, what, sections)
+    if node is None:
+        return None, ()
+    if isinstance(node, Text) and node.text.isdigit():
+        return 0 if node.text == "0" else _lines(node, what, sections), ()
+    if isinstance(node, Text | Listing):
+        return _words(node, what, sections) or None, ()
+    entries = sections.table(node, what, _OF_FOOTER)
+    required, optional = (
+        _words(entries[key], f"`{key}` in {what}", sections) if key in entries else ()
+        for key in _OF_FOOTER
+    )
+    return required or None, optional
+
+
+def _words(node: Node, what: str, sections: Sections) -> tuple[str, ...]:
+    words = tuple(one.text.strip() for one in sections.texts(node, what))
+    if 0 < len(words) <= _MOST_TEXTS and all(words):
+        return words
+    hint = "write `footer: [Total]`, or `footer: 0` where every line is a row"
+    sections.complain("C0504", f"{what} names no words", node, hint=hint)
+    return ()
 
 
 def _null(node: Node | None, said: str, sections: Sections) -> dict[str, tuple[str, ...]]:

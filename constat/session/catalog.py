@@ -382,8 +382,8 @@ def understood(files: TableFiles) -> Iterator[str]:
     if files.skip:
         yield f"{counted(files.skip, 'line')} above the names of the columns left out"
     if isinstance(files.footer, tuple):
-        listed = " or ".join(files.footer)
-        yield f"lines at the end are left out, from one on that says {listed}"
+        listed = " and ".join(files.footer)
+        yield f"the lines at the end that begin with {listed} are left out, and have to be there"
     elif files.footer:
         yield f"the last {counted(files.footer, 'line')} left out: totals of the others"
 

@@ -218,7 +218,7 @@ def titled(folder: Path, below: list[list[object]], said: str) -> Setting:
     ("below", "said"),
     [
         ([], "skip: 2"),
-        ([], "skip: 2, footer: [Total]"),
+        ([], "skip: 2, footer: {optional: [Total]}"),
         ([[None, "Total", "=SUM(C4:C5)"]], "skip: 2, footer: [Total]"),
         ([[None, "Total", 3.5], [], ["* as of May"]], "skip: 2, footer: [Total]"),
         ([[None, "Subtotal", 3.5], [None, "Total", "=C7"]], "skip: 2, footer: 2"),
@@ -237,6 +237,9 @@ def test_titles_and_totals_of_a_sheet_are_no_rows(
     [
         ([], "footer: 0", "where the names of the columns stand in line 3, write `skip: 2`"),
         ([], "skip: 2, footer: 1", "looks like a row"),
+        ([], "skip: 2, footer: [Total]", "so it may be cut off"),
+        ([[None, "Total", 3.5], *[[None, "c", 1]] * 60], "skip: 2", "totals among its rows"),
+        ([[None, "Mittelwert", 1.75]], "skip: 2", "write `footer: [Mittelwert]` beside `file`"),
         ([[None, "Total", 3.5]], "skip: 2", "write `footer: [Total]` beside `file`"),
         ([[None, "Total", "=SUM(C4:C5)"]], "skip: 2", "write `footer: [Total]` beside `file`"),
         ([[None, "c", "=C5"]], "skip: 2", "row 7, holds a formula whose value was never stored"),
@@ -248,6 +251,18 @@ def test_what_is_no_row_of_a_sheet_is_never_taken_for_one(
     tmp_path: Path, below: list[list[object]], said: str, reason: str
 ) -> None:
     fails(titled(tmp_path, below, said).ask("p"), reason, "C0543")
+
+
+@pytest.mark.parametrize("size", ["A1", "A1:B2", "A1:XFD1048576"])
+def test_rows_outside_what_a_sheet_says_of_its_size_are_read(tmp_path: Path, size: str) -> None:
+    path = workbook(tmp_path / "a.xlsx", ("S", [["x", "y"], ["1", "a"], ["2", "b"], ["3", "c"]]))
+    with zipfile.ZipFile(path) as archive:
+        parts = {one: archive.read(one) for one in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content.replace(b'ref="A1:B4"', f'ref="{size}"'.encode()))
+    found = sheets(tmp_path, "a.xlsx", "SELECT x, y FROM t", "p(x: symbol, y: symbol)")
+    assert rows(found.ask("p")) == {("1", "a"), ("2", "b"), ("3", "c")}
 
 
 def test_an_error_of_a_formula_may_be_no_value(tmp_path: Path) -> None:
@@ -375,6 +390,12 @@ def test_a_damaged_arrow_file_is_a_failure(tmp_path: Path, kept: float, before: 
     content = arrow(ROWS)
     damaged = before + content[: int(len(content) * kept)]
     fails(told(tmp_path, "t.arrow", damaged), "is no Arrow", "C0543")
+
+
+def test_an_arrow_file_that_ends_between_its_batches_is_a_failure(tmp_path: Path) -> None:
+    whole = arrow(ROWS)
+    fails(told(tmp_path, "t.arrows", whole.removesuffix(b"\xff" * 4 + b"\0" * 4)), "", "C0543")
+    fails(told(tmp_path, "t.arrow", b"ARROW1\0\0" + whole), "is no Arrow", "C0543")
 
 
 @settings(max_examples=10)

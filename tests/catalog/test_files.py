@@ -862,7 +862,10 @@ def test_nothing_is_doubted_that_is_said() -> None:
         ("Zwischensumme;;1.200,75\nSumme;;1.200,75", ("Zwischensumme", "Summe"), ""),
         ("Gesamt;;1.200,75\n\n* ohne MwSt;;\nStand 1.1.2025", ("Gesamt",), ""),
         (";;1.200,75", 1, ""),
-        ("Summe;;1.200,74", None, "a line near the end says Summe: write `footer: [Summe]`"),
+        ("Summe;;1.200,74", ("Summe",), "the last line says Summe and holds no sum of the rows"),
+        ("Mittelwert;;600,38", ("Mittelwert",), ""),
+        ("Anzahl;3;", ("Anzahl",), ""),
+        ("Max;b;17,00", None, "a line near the end says Max: write `footer: [Max]` where"),
         ("3;b;1.200,75", None, ""),
         (";b;1.200,74", None, ""),
         ("Summe Handels AG;b;1.200,75", None, ""),
@@ -909,13 +912,17 @@ def test_a_table_of_texts_has_its_separator(tmp_path: Path) -> None:
 
 ROWS = "x,y\na,1\nb,2\n"
 AMOUNTS = "p(x: symbol, y: number)"
+MAY = "footer: {optional: [Total]}"
 
 
 @pytest.mark.parametrize(
     ("footer", "below", "reason"),
     [
         ("footer: [Total]", "Total,3\n", ""),
-        ("footer: [Total]", "", ""),
+        ("footer: {optional: [Total]}", "", ""),
+        ("footer: {optional: Total}", "Total,3", ""),
+        ("footer: {required: [Total], optional: [Seen by]}", "Total,3\nSeen by,me\n", ""),
+        ("footer: {required: [Total], optional: [Seen by]}", "Total,3\n", ""),
         ("footer: Total", "total 2025:,3\n\n", ""),
         ("footer: [Total]", "Total,3\n,\n* printed in May,\n", ""),
         ("footer: [Subtotal, Total]", "Subtotal,3\nTotal,3\n", ""),
@@ -923,6 +930,23 @@ AMOUNTS = "p(x: symbol, y: number)"
         ("footer: 1", "Total,3\n", ""),
         ("footer: 1", ",3\n", ""),
         ("footer: 1", "printed in May\n", ""),
+        ("footer: [Total rows]", "Total rows,2\n", ""),
+        # Without a line that has to be there the file may be cut off.
+        ("footer: [Total]", "", "begins with `Total`, as its `footer` says, so it may be cut off"),
+        ("footer: [Total]", "", "write `footer: {optional: [Total]}` beside `file`"),
+        ("footer: [Sum, Total]", "Sum,3\n", "begins with `Total`"),
+        ("footer: {required: Total}", "c,4\n", "begins with `Total`"),
+        ("footer: [Total]", "Total,3\nc,4\n", "one stands 1 line above the end"),
+        ('footer: ["Total,3"]', "Total,3\n", "more than one field; write how the first one"),
+        ("footer: [Total]", "Total rows,2\n", "write `footer: [Total rows]`"),
+        # Not only sums stand below the rows, and a word that names no row is enough.
+        ("", "Average,1.5\n", "write `footer: [Average]`"),
+        ("", "Mittelwert,2\n", "write `footer: [Mittelwert]`"),
+        ("", "Anzahl,2\n", "write `footer: [Anzahl]`"),
+        ("", "Max,2\nMin,1\n", "write `footer: [Max, Min]`"),
+        ("", "Total,4\n", "write `footer: [Total]`"),
+        ("", "Endsaldo,1000\n", "write `footer: [Endsaldo]`"),
+        ("", "c,4\nTotal,7\n" + "d,5\n" * 60, "may hold totals among its rows"),
         # What leaves out a row, or reads a total as one, is told, and gives no rows at all.
         ("footer: 1", "", "one of the last 1 line, which `footer: 1` leaves out, looks like a row"),
         ("footer: 2", "Total,3\n", "looks like a row"),
@@ -951,11 +975,11 @@ def test_no_row_is_lost_below_and_no_total_is_a_row(
     ("footer", "content", "expected"),
     [
         ("footer: 0", ROWS + "Total,3\n", {("a", 1), ("b", 2), ("Total", 3)}),
-        ('null: ["-"]', ROWS + "Total,4\n", {("a", 1), ("b", 2), ("Total", 4)}),
-        ('null: ["-"]', "x,y\na,0\nb,0\nTotal,0\n", {("a", 0), ("b", 0), ("Total", 0)}),
-        ("footer: [Total]", "x,y\nTotal,1\nb,2\n", {("Total", 1), ("b", 2)}),
-        ("footer: [Total]", 'x,y\na,1\n"b\nTotal",2\n', {("a", 1), ("b\nTotal", 2)}),
-        ("footer: [Total]", "x,y\nTotal Oil,1\n", {("Total Oil", 1)}),
+        ('null: ["-"]', ROWS + "Max,4\n", {("a", 1), ("b", 2), ("Max", 4)}),
+        ('null: ["-"]', ROWS + "Average,2.5\n", {("a", 1), ("b", 2)}),
+        (MAY, "x,y\nTotal,1\nb,2\n", {("Total", 1), ("b", 2)}),
+        (MAY, 'x,y\na,1\n"b\nTotal",2\n', {("a", 1), ("b\nTotal", 2)}),
+        (MAY, "x,y\nTotal Oil,1\n", {("Total Oil", 1)}),
     ],
 )
 def test_what_is_a_row_stays_one(
@@ -963,6 +987,45 @@ def test_what_is_a_row_stays_one(
 ) -> None:
     setting = written_as(tmp_path, "t.csv", content.encode(), footer, AMOUNTS)
     assert rows(setting.ask("p")) == expected
+
+
+MANY = [f"a{one}" for one in range(10)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    ("values", "last", "seen"),
+    [
+        (["2.50", "17.25"], "3.5", True),
+        (["2.50", "17.25"], "3", True),
+        (["2.50", "17.25"], "3.75", False),
+        (["2.50", "17"], "3.7", False),
+        (["2025-01-31", "2025-02-28"], "2025-0", True),
+        (["2025-01-31", "2025-02-28"], "unknown", False),
+        (["open", "closed"], "clo", True),
+        (["open", "closed"], "sold", False),
+        (["open", "closed"], "open", False),
+        (["0012", "0013"], "00", True),
+        (["12", "130"], "7", False),
+        (["ab", "cd"], "", True),
+    ],
+)
+def test_a_file_that_ends_within_a_value_is_refused(
+    tmp_path: Path, values: list[str], last: str, encoding: str, *, seen: bool
+) -> None:
+    body = "".join(f"{one},{values[place % 2]}\n" for place, one in enumerate(MANY))
+    declared = "p(x: symbol, y: symbol)"
+    for content, footer, fits in (
+        (f"x,y\n{body}z,{last}", "null: [NA]", not seen),
+        (f"x,y\n{body}z,{last}\n", "null: [NA]", True),
+        (f"x,y\n{body}z,{last}", "footer: 0", True),
+    ):
+        said = f"{footer}, encoding: {encoding}"
+        answer = written_as(tmp_path, "t.csv", content.encode(encoding), said, declared).ask("p")
+        if fits:
+            assert len(rows(answer)) + len(open_rows(answer)) == len(MANY) + 1
+        else:
+            fails(answer, "t.csv ends within a line", "C0543")
 
 
 def test_what_a_large_file_ends_with_is_seen(tmp_path: Path) -> None:

@@ -535,7 +535,7 @@ def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
     for said in (
         "fees: `fee` as written in en_US",
         "fees: the numbers of `fee` are $",
-        "fees: lines at the end are left out, from one on that says Total",
+        "fees: the lines at the end that begin with Total are left out, and have to be there",
         "not read: notes.txt",
         "left out: data.odd: odd.csv has no usable name for its column 1",
     ):

@@ -270,8 +270,8 @@ def _describe(found: Assembly, name: str, table: FileTable, seconds: float) -> N
 
 def _describe_separated(found: Assembly, name: str, table: FileTable) -> None:
     names = header_of(table.files[0], table.setting)
-    footer = table.setting.footer or 0
-    below = footer if isinstance(footer, int) else len(footer)
+    footer = table.setting.footer
+    below = footer if isinstance(footer, int) else len(table.setting.words)
     others = len(table.files) * (1 + table.setting.skip + below)
     found.table(name, name, kind="file", rows=max(0, _lines(table) - others))
     for one in names:
