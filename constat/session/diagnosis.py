@@ -348,8 +348,7 @@ def _query(predicate: Predicate, connection: Connection, seconds: float) -> Iter
         for one in misfits(predicate, guarded, connection, seconds):
             yield replace(one, span=span, severity=Severity.WARNING)
     except QueryMistakeError as problem:
-        hint = problem.help or meant(problem.reason, connection)
-        hint = hint or f"`constat explain {problem.code}`"
+        hint = meant(problem, query, connection) or f"`constat explain {problem.code}`"
         yield Diagnostic(problem.code, message + problem.reason, span, help=hint)
     except SourceFailureError as problem:
         hint = dict(_HELPS).get(problem.code, "mend the source")

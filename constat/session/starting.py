@@ -6,6 +6,7 @@ import json
 import os
 import re
 import runpy
+import shlex
 import sys
 from contextlib import closing, contextmanager, redirect_stdout
 from dataclasses import field, replace
@@ -192,9 +193,7 @@ def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
     for path in paths:
         relative = _within(path, folder)
         if Path(relative).is_absolute():
-            message = f"`{path.name}` lies outside the project; data files lie in its folder"
-            hint = "copy the file, or its folder, into the project's folder and name it there"
-            raise _refused(message, hint)
+            raise _outside(path if len(paths) == 1 else path.parent, folder)
         try:
             for sheet, (setting, found) in _tables_in(path, relative, doubts).items():
                 table = _other(_name(f"{path.stem} {sheet}"), files)
@@ -209,6 +208,16 @@ def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
         raise _refused("; ".join(undecided), hint)
     doubts += (f"left out: {one}" for one in undecided)
     return Beginning(_name(name), files=files, doubts=tuple(doubts))
+
+
+def _outside(given: Path, folder: Path) -> ConstatError:
+    """Say how to begin with files that lie elsewhere: their copies lie in the project."""
+    message = f"`{given.name}` lies outside the project; data files lie in its folder"
+    here, copy = (os.path.relpath(one) for one in (given, folder / given.name))
+    there, made = os.path.relpath(folder), shlex.quote(os.path.relpath(folder))
+    commands = f"mkdir -p {made} && cp -r {shlex.quote(here)} {made}/"
+    begin = f"constat init {shlex.quote(copy)}" + ("" if there == "." else f" --directory {made}")
+    return _refused(message, f"copy it, `{commands}`, then `{begin}`")
 
 
 def _tables_in(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -22,6 +23,7 @@ from constat.catalog import (
 )
 from constat.catalog.connection import Known, read_cells
 from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
+from constat.catalog.schema.drafting import is_plain
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
     CONTESTED,
@@ -533,7 +535,8 @@ class DatabaseTier:
     ) -> ConstatError:
         span = predicate.source.span if predicate.source else predicate.span
         message = f"the query of `{predicate.name}`: {problem.reason}"
-        hint = problem.help or meant(problem.reason, connection)
+        query = predicate.source.parameters.get("query", "") if predicate.source else ""
+        hint = meant(problem, query, connection)
         return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
 
 
@@ -651,15 +654,47 @@ def _check_nulls(predicate: Predicate, guarded: Guarded) -> None:
                 )
 
 
-def meant(reason: str, connection: Connection) -> str:
-    """Suggest what to write where the source knows no column of a name; else nothing."""
+_FROM: Final = r"\b(from|join)\s+({})(?![\"`\w])"
+_LONGEST_QUERY: Final = 300
+_MOST_SHOWN: Final = 12
+
+
+def meant(problem: QueryMistakeError, query: str, connection: Connection) -> str:
+    """Suggest what to write where a query names a table or a column wrongly; else nothing."""
+    tables = connection.tables().values()
+    mark = "`" if connection.dialect == "mysql" else '"'
+    if problem.code in {"C0515", "C0517"}:
+        for name in (one.name for one in tables if not _is_bare(one.name, connection)):
+            bare = re.compile(_FROM.format(re.escape(name)), re.IGNORECASE)
+            mended = bare.sub(lambda found: f"{found[1]} {mark}{name}{mark}", query)  # noqa: B023  called at once
+            if mended != query:
+                shown = mended if len(mended) <= _LONGEST_QUERY else f"FROM {mark}{name}{mark}"
+                return f"the name of the table needs quotes: `{shown}`"
     marker = "no such column: "
-    if marker not in reason:
-        return ""
-    written = reason.partition(marker)[2].rpartition(".")[2].strip()
-    columns = {column.name for table in connection.tables().values() for column in table.columns}
-    near = nearest(written, sorted(columns))
-    return f"write `{near}`" if near else f"take `{written}` out of query and declaration"
+    if problem.help or marker not in problem.reason:
+        return problem.help
+    written = problem.reason.partition(marker)[2].rpartition(".")[2].strip(' "`')
+    columns = sorted({column.name for table in tables for column in table.columns})
+    near = nearest(written, columns) or _containing(written, columns)
+    if near:
+        return f"write `{near if _is_bare(near, connection) else mark + near + mark}`"
+    more = ", ..." if len(columns) > _MOST_SHOWN else ""
+    there = f"{', '.join(columns[:_MOST_SHOWN])}{more}"
+    first = f"the source has {there}: write the one that is meant, or " if columns else ""
+    return f"{first}take `{written}` out of query and declaration"
+
+
+def _is_bare(name: str, connection: Connection) -> bool:
+    """Tell whether a name needs no quotes; PostgreSQL alone takes bare ones in small letters."""
+    return is_plain(name if connection.dialect == "postgres" else name.lower())
+
+
+def _containing(written: str, columns: Sequence[str]) -> str:
+    """Give the only name that has all letters of another, or the other way round."""
+    said = "".join(filter(str.isalnum, written.casefold()))
+    both = [("".join(filter(str.isalnum, one.casefold())), one) for one in columns]
+    found = [one for plain, one in both if plain and said and (said in plain or plain in said)]
+    return found[0] if len(found) == 1 and len(said) > len("id") else ""
 
 
 def _shares(demand: Demand, pushes: Sequence[Push], most_keys: int) -> list[tuple[Row, ...]]:

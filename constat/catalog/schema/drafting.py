@@ -603,19 +603,19 @@ def _query(one: DraftedPredicate, dialect: str) -> str:
     source = source_of(one.table)
     for part in ("this", "db"):
         name = source.args.get(part)
-        if name is not None and _is_plain(name.name):
+        if name is not None and is_plain(name.name):
             name.set("quoted", False)  # noqa: FBT003  an argument of the parser's own
     return written(exp.select(*columns).from_(source), dialect)
 
 
 def _plain(column: exp.Column) -> exp.Column:
     """Take the quotes off where they make no difference."""
-    if _is_plain(column.name):
+    if is_plain(column.name):
         column.this.set("quoted", False)  # noqa: FBT003  as above
     return column
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Tell whether every dialect reads the bare name as the quoted one."""
     return _PLAIN.match(name) is not None and name not in RESERVED_SQL
 
