@@ -185,7 +185,7 @@ class Closure:
             at, literal = placed
             if isinstance(literal, Aggregate):
                 return self._aggregate(position, at, literal, binding)
-            return self.joins.extend(literal, binding)
+            return self.joins.extend(literal, binding, (position, at))
 
         for key in entry.keys:
             place = (entry.predicate, entry.columns, key)

@@ -26,12 +26,13 @@ from .records import (
     read_fillings,
     read_span,
 )
+from .rules import Positive
 from .values import Hole, Row, is_hidden, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .records import Quoted
+    from .records import Quoted, Reader
     from .rules import Declaration
 
 # An opened key has in the tree under the root the rows that are shown of it and no other; each row
@@ -486,6 +487,10 @@ class EvidenceReader:
         )
 
     def _coverage(self, value: Json) -> Coverage:
+        told: list[Json] = []
+        if self.rows.second and isinstance(value, dict) and "for" in value:
+            told = [value["for"]]
+            value = {name: one for name, one in value.items() if name != "for"}
         predicate, columns, keys, sources = shapes.members(
             value, ("predicate", "columns", "keys", "sources")
         )
@@ -497,7 +502,21 @@ class EvidenceReader:
             positions,
             tuple(each("keys", shapes.array(keys), lambda key: self.rows.row(kinds, key))),
             tuple(shapes.index(s, len(self.sources)) for s in shapes.array(sources)),
+            inside("for", told[0], lambda one: self._reader(one, declaration.name))
+            if told
+            else None,
         )
+
+    def _reader(self, value: Json, predicate: str) -> Reader:
+        """Read which literal a coverage is for."""
+        rules = self.rows.program.rules
+        position, at = shapes.array(value, 2)
+        rule = shapes.index(position, len(rules))
+        body = rules[rule].body
+        literal = body[shapes.index(at, max(1, len(body)))] if body else None
+        if not isinstance(literal, Positive) or literal.atom.predicate != predicate:
+            raise Rejected("coverage", f"this is no literal that reads {predicate}")
+        return rule, shapes.index(at)
 
     def _check_backed(
         self, entry: Coverage, backing: dict[tuple[str, tuple[int, ...]], set[Row]]

@@ -409,14 +409,23 @@ class Open:
     assumption: int | None
 
 
+Reader = tuple[int, int]
+"""The index of a rule, and the place of a positive literal in its body."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """For these keys, facts and open rows are all there can be."""
+    """For these keys, facts and open rows are all there can be.
+
+    With a ``reader``, the place of a rule and of a positive literal in its body, they are all that
+    this literal and the comparisons of its variables let pass.
+    """
 
     predicate: str
     columns: tuple[int, ...]
     keys: tuple[Row, ...]
     sources: tuple[int, ...]
+    reader: Reader | None = None
 
 
 class RowReader:

@@ -412,6 +412,12 @@ def _notes(certificate: Certificate) -> tuple[str, ...]:
                 f"{summary.count} rows of an aggregate in rule {printable(rule.name)} "
                 "are not inline: only their summary was checked"
             )
+        notes += dict.fromkeys(
+            f"of {printable(coverage.predicate)} only the rows are shown that pass the comparisons "
+            f"of rule {printable(one.program.rules[coverage.reader[0]].name)}"
+            for coverage in one.evidence.coverage
+            if coverage.reader is not None
+        )
     notes += _unknowns(certificate)
     notes += _roots(certificate)
     if any(one.header.approvals for one in every(certificate)):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from .canonical import Json
     from .certificate import Certificate
-    from .records import FactGroup
+    from .records import FactGroup, Reader
     from .redaction import Redaction
     from .rules import Test
     from .values import Known, Structures
@@ -196,12 +196,13 @@ class Entry:
 class Part:
     """The rows of one predicate from one side (outside or closure), indexed on demand.
 
-    ``served`` gives the level of completeness for the keys of some columns; ``columns_of_none``
-    are those in which some row has no value.
+    ``served`` gives the level of completeness for the keys of some columns, ``for_one`` the same
+    for one literal alone; ``columns_of_none`` are those in which some row has no value.
     """
 
     rows: list[Entry] = field(default_factory=list)
     served: dict[Columns, dict[Row, int]] = field(default_factory=dict)
+    for_one: dict[Reader, dict[Columns, dict[Row, int]]] = field(default_factory=dict)
     columns_of_none: set[int] = field(default_factory=set)
     indexes: dict[Columns, tuple[dict[OpenRow, list[Entry]], list[Entry]]] = field(
         default_factory=dict
@@ -271,7 +272,10 @@ class Rows:
             entry = Entry(opened.row, removed, stated=False)
             self.external[opened.predicate].rows.append(entry)
         for coverage in evidence.coverage:
-            served = self.external[coverage.predicate].served.setdefault(coverage.columns, {})
+            part = self.external[coverage.predicate]
+            alone = coverage.reader
+            all_served = part.served if alone is None else part.for_one.setdefault(alone, {})
+            served = all_served.setdefault(coverage.columns, {})
             level = coverage_level(evidence, coverage)
             for key in coverage.keys:
                 served[key] = max(level, served.get(key, level))
@@ -354,11 +358,12 @@ class Rows:
         parts = (self.external.get(predicate), self.derived.get(predicate))
         return [part for part in parts if part is not None]
 
-    def _serving(self, part: Part, pattern: OpenRow) -> Served | None:
+    def _serving(self, part: Part, pattern: OpenRow, reader: Reader | None = None) -> Served | None:
         """Return the best that serves the pattern: its level, its columns and its key."""
-        self.spend(len(part.served) + 1)
+        alone = part.for_one.get(reader, {}) if reader is not None else {}
+        self.spend(len(part.served) + len(alone) + 1)
         best: Served | None = None
-        for columns, keys in part.served.items():
+        for columns, keys in (*part.served.items(), *alone.items()):
             # A hole equals no value of a key, so unbound columns serve nothing.
             key = tuple([pattern[column] for column in columns])
             level = keys.get(key)  # type: ignore[arg-type]
@@ -366,12 +371,17 @@ class Rows:
                 best = (level, columns, key)  # type: ignore[assignment]
         return best
 
-    def possible(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
-        """Return the possible rows that match the pattern; ``Rejected`` where it is not served."""
+    def possible(
+        self, predicate: str, pattern: OpenRow, reader: Reader | None = None
+    ) -> list[OpenRow]:
+        """Return the possible rows that match the pattern; ``Rejected`` where it is not served.
+
+        With a ``reader`` rows may be left out that its comparisons do not let pass.
+        """
         found: list[OpenRow] = []
         node = self._node_of(predicate, pattern)
         for part in self._parts(predicate):
-            served = self._serving(part, pattern)
+            served = self._serving(part, pattern, reader)
             if served is not None:
                 self._note(predicate, served)
                 found += self._matching(part, pattern)
@@ -490,21 +500,31 @@ class Joins:
         self.free: frozenset[int] = frozenset()
         self.consulted: set[int] = set()
 
-    def extend(self, test: Test, binding: Binding) -> Iterable[Binding]:
-        """Return the bindings under which the literal may be true as well."""
+    def extend(
+        self, test: Test, binding: Binding, reader: Reader | None = None
+    ) -> Iterable[Binding]:
+        """Return the bindings under which the literal may be true as well.
+
+        With a ``reader``, which is the literal's place, what is shown for it alone serves it, too.
+        """
         self.rows.spend(1)
         match test:
             case Positive(atom):
-                return self._positive(atom, binding)
+                return self._positive(atom, binding, reader)
             case Negative(atom):
                 return () if self._is_certain(atom, binding) else (binding,)
             case Comparison():
                 return self._compared(test, binding)
 
-    def _positive(self, atom: Atom, binding: Binding) -> Iterator[Binding]:
+    def _positive(self, atom: Atom, binding: Binding, reader: Reader | None) -> Iterator[Binding]:
         pattern = self.evaluator.instance(atom, binding)
         check_arguments(atom, pattern)
-        for row in self.lookup(atom.predicate, pattern):
+        found = (
+            self.lookup(atom.predicate, pattern)
+            if reader is None
+            else self.rows.possible(atom.predicate, pattern, reader)
+        )
+        for row in found:
             extended = unify(atom, pattern, row, binding)
             if extended is not None:
                 yield extended

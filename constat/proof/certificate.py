@@ -296,7 +296,7 @@ class _Writer:
         }
         facts, opened = self.outside.facts_json(), self.outside.open_json()
         filled = self.outside.filled_json()
-        coverage = self.outside.coverage_json()
+        coverage = self.outside.coverage_json(self.encoded.place_of_rule)
         summaries = self.summaries()
         return {
             "format": FORMAT,

@@ -95,6 +95,8 @@ class Side:
     def _covered(self) -> Mapping[str, list[tuple[tuple[int, ...], set[TextRow]]]]:
         found: dict[str, list[tuple[tuple[int, ...], set[TextRow]]]] = {}
         for one in (*self.members["coverage"], *self.members["closure"]["entries"]):
+            if "for" in one:
+                continue
             keys = {tuple(key) for key in one["keys"]}
             found.setdefault(one["predicate"], []).append((tuple(one["columns"]), keys))
         return found

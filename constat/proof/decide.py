@@ -478,7 +478,7 @@ def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
 
 def _of_unknown_cells(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
     """Name the cells that nobody knows and that would decide the goal, where no row is open."""
-    covered = proof.slice.outside.usage.covered
+    covered = proof.slice.outside.usage.every()
     rows = [one for one in unknown_rows(replay.outcome) if one.is_among(covered)]
     rows = list(deciding_cells(replay, rows))
     gaps = tuple(

@@ -219,6 +219,19 @@ class RuleCode:
     outer: int
     unread: frozenset[int] = frozenset()
 
+    def own_tests(self, place: int) -> tuple[ComparisonCode, ...]:
+        """Return the comparisons of nothing but variables that stand alone in a positive literal.
+
+        Whether they hold, a row that the literal takes says by itself (FORMAT.md, section 5).
+        """
+        literal = self.body[place]
+        if not isinstance(literal, PositiveCode):
+            return ()
+        alone = frozenset(slot for slot in literal.atom.slots if slot >= 0)
+        tests = (one for one in self.body if isinstance(one, ComparisonCode))
+        read = ((one, one.left.reads | one.right.reads) for one in tests)
+        return tuple(one for one, slots in read if slots and slots <= alone)
+
     def start(self, columns: Sequence[int], key: Sequence[Slot]) -> Binding | None:
         """Unify the head's variables and constants with a key; ``None`` where they clash."""
         binding: Binding = [None] * len(self.names)

@@ -82,7 +82,7 @@ class Completeness:
         found += [RERUNNABLE] if summarised else []
         bounded = any(one.keys for one in self._proof.slice.inside.entries.values())
         found += [DERIVED] if bounded else []
-        found += self._levels(self._proof.slice.outside.usage.covered)
+        found += self._levels(self._proof.slice.outside.usage.every())
         return min(found, default=None)
 
     def of_row(self, predicate: str, row: OpenRow) -> str:

@@ -492,7 +492,7 @@ def _openings(proof: Proof) -> list[Gap]:
     """List the open rows under which the goal is possible and that no assumption would close."""
     found: dict[Shape, Gap] = {}
     outside = proof.slice.outside
-    for predicate, columns, key in sorted(outside.usage.covered, key=str):
+    for predicate, columns, key in sorted(outside.usage.every(), key=str):
         side = outside.side(predicate)
         for row in side.rows.matching(columns, key):
             opening = side.openings.get(row, {}).get(None)

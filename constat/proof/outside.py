@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, in_parts
 from constat.frozen import frozen
 from constat.logic import OPEN, NullCell, unread_columns
-from constat.proof.instances import is_starred, known_columns, opened
+from constat.proof.instances import PositiveCode, is_starred, known_columns, opened
 from constat.proof.lateness import timely
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from constat.evaluation import Assumption, Call, Conflict, Evidence
     from constat.logic import OpenRow, Row
-    from constat.proof.instances import Pattern
+    from constat.proof.instances import AtomCode, Binding, ComparisonCode, Pattern, RuleCode
     from constat.proof.reading import Reading
 
 # A row with ⋆ in a column matches every value there; indexes follow later additions.
@@ -269,10 +269,14 @@ class AnswerBook:
 # certificate never claims completeness that no source gave.
 
 Covered = tuple[str, "Columns", "Row"]
+Sifted = tuple[str, "Columns", "Row", int, int]
+"""A coverage for one literal alone: besides, the number of its rule, and its place there."""
 Fact = tuple[str, "Row"]
 
 # A wider answer is shown whole where it is small: one coverage then serves many patterns.
 _WIDE_ROWS = 64
+# Of more rows those are left out that the reader's comparisons let not pass, if they are most.
+_MOST_WHOLE = 10_000
 _NOT_ASKED = "this was not asked"
 _UNANSWERED = "no tier answered"
 _NO_AUTHORITY = "no authority speaks for this"
@@ -283,6 +287,8 @@ class Usage:
     """What a part of a proof rests on."""
 
     covered: set[Covered] = field(default_factory=set)
+    sifted: dict[Sifted, list[OpenRow]] = field(default_factory=dict)
+    """The rows that are shown for one literal alone."""
     facts: set[Fact] = field(default_factory=set)
     assumptions: set[Assumption] = field(default_factory=set)
     closed: bool = False
@@ -291,9 +297,14 @@ class Usage:
     def add(self, other: Usage) -> None:
         """Take over what another part rests on."""
         self.covered |= other.covered
+        self.sifted |= other.sifted
         self.facts |= other.facts
         self.assumptions |= other.assumptions
         self.closed |= other.closed
+
+    def every(self) -> set[Covered]:
+        """Return all coverage, whether it is for one literal alone or for all."""
+        return self.covered.union(one[:3] for one in self.sifted)
 
 
 @frozen
@@ -317,8 +328,10 @@ class Outside:
         self.book = AnswerBook(reading.calls, reading.clock) if book is None else book
         self.usage = Usage()
         self.changed = False
-        self._sides: dict[str, _Side] = {}
+        self._sides: dict[str, Side] = {}
         self._found: dict[Covered, _Found] = {}
+        # How many rows matched, and which of them pass.
+        self._sifted: dict[Sifted, tuple[int, list[OpenRow]]] = {}
 
     def restart(self) -> None:
         """Forget what was used, not what was found out."""
@@ -326,11 +339,11 @@ class Outside:
         self.changed = False
         self._found.clear()
 
-    def side(self, predicate: str) -> _Side:
+    def side(self, predicate: str) -> Side:
         """Return the rows of one predicate."""
         side = self._sides.get(predicate)
         if side is None:
-            side = self._sides[predicate] = _Side(self.book, predicate, self.reading)
+            side = self._sides[predicate] = Side(self.book, predicate, self.reading)
         return side
 
     def concerns(self, conflict: Conflict) -> bool:
@@ -341,7 +354,7 @@ class Outside:
         name = conflict.predicate
         key = self.reading.program.program.predicates[name].key or ()
         used = [(key, tuple([row[n] for n in key])) for at, row in self.usage.facts if at == name]
-        used += [(columns, cells) for at, columns, cells in self.usage.covered if at == name]
+        used += [(columns, cells) for at, columns, cells in self.usage.every() if at == name]
         return any(
             all(_may_equal(row[n], cell) for n, cell in zip(columns, cells, strict=True))
             for columns, cells in dict.fromkeys(used)
@@ -358,10 +371,47 @@ class Outside:
                 return [opened(pattern)]
             found = self._found[predicate, columns, key] = self._find(predicate, columns, key)
         self.usage.covered.add(found.covered)
-        if found.closed_by:
-            self.usage.assumptions |= found.closed_by
-            self.usage.closed = True
+        self._close(found.closed_by)
         return found.rows
+
+    def _close(self, closed_by: frozenset[Assumption]) -> None:
+        if closed_by:
+            self.usage.assumptions |= closed_by
+            self.usage.closed = True
+
+    def sift(
+        self, code: RuleCode, place: int, pattern: Pattern, binding: Binding
+    ) -> list[OpenRow] | None:
+        """Return the possible rows that a literal of a rule lets pass by its own comparisons.
+
+        ``None`` where they are no great part of those that match, or where the others cannot be
+        left out: all are then to be looked up, and shown.
+        """
+        literal, tests = code.body[place], code.own_tests(place)
+        if not tests or not isinstance(literal, PositiveCode) or is_starred(pattern):
+            return None
+        atom, (columns, key) = literal.atom, known_columns(pattern)
+        side = self.side(atom.predicate)
+        if side.fillings or not side.has_authority(columns, key):
+            return None
+        rows = side.rows.matching(columns, key)
+        one = (atom.predicate, columns, key, code.number, place)
+        if len(rows) <= _MOST_WHOLE or one[:3] in self.usage.covered:
+            return None
+        known = self._sifted.get(one)
+        if known is None or known[0] != len(rows):
+            kept = [
+                row
+                for row in timely(self.reading.clock, rows)
+                if row in side.openings or _passes(atom, tests, pattern, row, binding)
+            ]
+            known = self._sifted[one] = (len(rows), kept)
+        if len(known[1]) > len(rows) // 2:
+            return None
+        self.usage.sifted[one] = known[1]
+        closed = side.closed.matching(columns, key)
+        self._close(frozenset(why for row in closed for why in side.closing(row)))
+        return known[1]
 
     def is_served(self, predicate: str, pattern: Pattern) -> bool:
         """Tell whether a pattern was answered, or is shown in any case."""
@@ -384,7 +434,7 @@ class Outside:
             closed.update(side.closing(row))
         return _Found(rows, (predicate, wide, projected), frozenset(closed))
 
-    def _coverage(self, side: _Side, columns: Columns, key: Row, arity: int) -> tuple[Columns, Row]:
+    def _coverage(self, side: Side, columns: Columns, key: Row, arity: int) -> tuple[Columns, Row]:
         served = side.serving(columns, key)
         if served is None:
             # Later passes must see this opening wherever it matches.
@@ -444,7 +494,19 @@ class Outside:
         return self.side(predicate).speakers(columns, key)
 
 
-class _Side:
+def _passes(
+    atom: AtomCode,
+    tests: Iterable[ComparisonCode],
+    pattern: Pattern,
+    row: OpenRow,
+    binding: Binding,
+) -> bool:
+    """Tell whether a literal takes a row, and no comparison is false then."""
+    taken = atom.unify(pattern, row, binding)
+    return taken is not None and all(test.truth(taken) is not False for test in tests)
+
+
+class Side:
     """One external predicate in a reading."""
 
     def __init__(self, book: AnswerBook, predicate: str, reading: Reading) -> None:

@@ -83,6 +83,8 @@ class Record:
 
     def __init__(self, members: Members) -> None:
         self.members = members
+        if any("for" in one for one in members["coverage"]):
+            raise UnrecordedError("rows that a rule's comparisons do not let pass are not in it")
         if members["summaries"]:
             count = len(members["summaries"])
             word = "summary stands" if count == 1 else "summaries stand"

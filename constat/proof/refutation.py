@@ -135,7 +135,7 @@ def level_of(outside: Outside, usage: Usage) -> str:
     """Return the weakest level of what was used."""
     if any(one.kind in {"closure", "fall-through"} for one in usage.assumptions):
         return "declared"
-    levels = set()
+    levels = {"re-runnable"} if usage.sifted else set()
     for predicate, columns, key in usage.covered:
         rows = outside.side(predicate).rows.matching(columns, key)
         shown = sum(OPEN not in row for row in rows)
@@ -414,7 +414,7 @@ class _Looking:
 
     def sources(self, usage: Usage) -> tuple[SourceShown, ...]:
         found: dict[SourceShown, None] = {}
-        for covered in sorted(usage.covered, key=str):
+        for covered in sorted(usage.every(), key=str):
             for evidence in self.walker.outside.sources(covered):
                 found[source_shown(evidence)] = None
         return tuple(found)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Attestation, Clock, Evidence, FilledRow, Quote, Word
     from constat.logic import OpenRow, Row
     from constat.proof.encoding import Json, TextRow
-    from constat.proof.outside import Covered
+    from constat.proof.outside import Covered, Side, Sifted
     from constat.proof.proofs import Proof
 
 _MOST_QUOTED: Final = 400
@@ -253,6 +253,11 @@ class Outsides:
         usage = self._outside.usage
         for covered in sorted(usage.covered, key=_covered_order):
             self._collect_covered(covered)
+        for (predicate, columns, key, *_), rows in self._sifted():
+            side = self._outside.side(predicate)
+            closed = side.closed.matching(columns, key)
+            for row in timely(self._clock, (*rows, *closed)):
+                self._show_covered(side, predicate, row)
         for predicate, row in usage.facts:
             self._show(predicate, row)
         self._show_labels()
@@ -265,7 +270,7 @@ class Outsides:
         inside = self._proof.slice.inside
         named = [row for rows in inside.shown_rows().values() for row in rows]
         named += [key for entry in inside.entries.values() for key in entry.keys]
-        named += [key for _, _, key in self._outside.usage.covered]
+        named += [key for _, _, key in self._outside.usage.every()]
         known = {cell for rows in self._rows.values() for row in rows for cell in null_cells(row)}
         cells = {cell.source for row in named for cell in null_cells(row)} - known
         for cell in cells:
@@ -280,7 +285,7 @@ class Outsides:
             yield from ((predicate, row) for row in rows)
         yield from self._openings
         yield from ((predicate, row) for (predicate, _), (row, _) in self._filled.items())
-        for predicate, columns, key in self._outside.usage.covered:
+        for predicate, columns, key in self._outside.usage.every():
             places = dict(zip(columns, key, strict=True))
             arity = self._program.predicates[predicate].arity
             yield predicate, tuple([places.get(column, OPEN) for column in range(arity)])
@@ -311,12 +316,21 @@ class Outsides:
         side = self._outside.side(predicate)
         for relation in (side.rows, side.closed):
             for row in timely(self._clock, relation.matching(columns, key)):
-                if row in side.given:
-                    self._show(predicate, row)  # type: ignore[arg-type]  # answered rows are ground
-                if row in side.fillings:
-                    self._show(predicate, side.fillings[row][0])
-                if row in side.openings:
-                    self._openings[predicate, row] = None
+                self._show_covered(side, predicate, row)
+
+    def _show_covered(self, side: Side, predicate: str, row: OpenRow) -> None:
+        if row in side.given:
+            self._show(predicate, row)  # type: ignore[arg-type]  # answered rows are ground
+        if row in side.fillings:
+            self._show(predicate, side.fillings[row][0])
+        if row in side.openings:
+            self._openings[predicate, row] = None
+
+    def _sifted(self) -> list[tuple[Sifted, list[OpenRow]]]:
+        """Return what is shown for one literal alone, and not for all, in order."""
+        usage = self._outside.usage
+        found = [one for one in usage.sifted.items() if one[0][:3] not in usage.covered]
+        return sorted(found, key=lambda one: (_covered_order(one[0][:3]), one[0][3:]))
 
     def _show(self, predicate: str, row: Row) -> None:
         grounds = self._outside.side(predicate).shown(row)
@@ -396,24 +410,30 @@ class Outsides:
                 found.append(((predicate, sort_key(texts), text), entry))
         return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
-    def coverage_json(self) -> list[Json]:
+    def coverage_json(self, place_of_rule: Mapping[int, int]) -> list[Json]:
         """Encode the coverage, keys of one authority together."""
-        keys: dict[tuple[str, tuple[int, ...], tuple[int, ...]], list[TextRow]] = {}
-        for covered in sorted(self._outside.usage.covered, key=_covered_order):
+        keys: dict[
+            tuple[str, tuple[int, ...], tuple[int, ...], tuple[int, ...]], list[TextRow]
+        ] = {}
+        ordered = sorted(self._outside.usage.covered, key=_covered_order)
+        told: list[tuple[Covered, tuple[int, ...]]] = [(covered, ()) for covered in ordered]
+        told += [(one[:3], (place_of_rule[one[3]], one[4])) for one, _ in self._sifted()]
+        for covered, reader in told:
             predicate, columns, key = covered
             kinds = self._program.predicates[predicate].kinds
             spoken = self._outside.sources(covered)
             sources = tuple(sorted({self.source(predicate, evidence) for evidence in spoken}))
             texts = self.notation.speller([kinds[column] for column in columns])(key)
-            keys.setdefault((predicate, columns, sources), []).append(texts)
+            keys.setdefault((predicate, columns, sources, reader), []).append(texts)
         return [
             {
                 "predicate": predicate,
                 "columns": list(columns),
-                "keys": [list(row) for row in sorted_rows(keys[predicate, columns, sources])],
+                "keys": [list(row) for row in sorted_rows(rows)],
                 "sources": list(sources),
+                **({"for": list(reader)} if reader else {}),
             }
-            for predicate, columns, sources in sorted(keys)
+            for (predicate, columns, sources, reader), rows in sorted(keys.items())
         ]
 
     def sources_json(self) -> list[Json]:

@@ -34,7 +34,15 @@ if TYPE_CHECKING:
     from constat.evaluation import DemandEntry
     from constat.logic import OpenRow, Row, Value
     from constat.proof.groups import GroupKey, Walker
-    from constat.proof.instances import Cell, LiteralCode, Pattern, RuleCode, Test, ThresholdCode
+    from constat.proof.instances import (
+        AtomCode,
+        Cell,
+        LiteralCode,
+        Pattern,
+        RuleCode,
+        Test,
+        ThresholdCode,
+    )
     from constat.proof.outside import AnswerBook, Columns, Fact
     from constat.proof.reading import Reading
 
@@ -595,7 +603,19 @@ class Slice:
         literal: LiteralCode = code.body[place]
         if isinstance(literal, AggregateCode):
             return self._aggregated(code, place, literal, binding)
+        if isinstance(literal, PositiveCode) and literal.atom.predicate not in self.derived:
+            pattern = literal.atom.pattern(binding)
+            rows = self.outside.sift(code, place, pattern, binding)
+            if rows is not None:
+                self.spend(1 + len(rows))
+                return self._unified(literal.atom, pattern, rows, binding)
         return self.tested(literal, binding)
+
+    def _unified(
+        self, atom: AtomCode, pattern: Pattern, rows: list[OpenRow], binding: Binding
+    ) -> list[Binding]:
+        extended = (atom.unify(pattern, row, binding) for row in timely(self.reading.clock, rows))
+        return [one for one in extended if one is not None]
 
     def tested(self, literal: Test, binding: Binding) -> Iterable[Binding]:
         """Return the bindings under which a literal that is no aggregate may be true."""
@@ -603,10 +623,7 @@ class Slice:
             case PositiveCode(atom):
                 pattern = atom.pattern(binding)
                 rows = self.possible(atom.predicate, pattern, atom.unread)
-                extended = (
-                    atom.unify(pattern, row, binding) for row in timely(self.reading.clock, rows)
-                )
-                return [one for one in extended if one is not None]
+                return self._unified(atom, pattern, rows, binding)
             case NegativeCode(atom):
                 row = atom.pattern(binding)
                 if is_ground(row):

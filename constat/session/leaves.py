@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.diagnostics import counted
 from constat.evaluation import Demand, FillablePredicate, FilledRow, Origin, in_parts
 from constat.frozen import frozen
 from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
@@ -198,7 +199,17 @@ class Rereading:
                 yield Leaf(text, "same")
 
     def summaries(self, again: Iterable[Mapping[str, Any]]) -> Iterator[Leaf]:
-        """Compare the sums that stand for rows which are not shown; `again` are certificates."""
+        """Compare what stands for rows which are not shown; `again` are certificates.
+
+        A sum stands for its rows, and those that a rule's comparisons let pass for all that a
+        source gave.
+        """
+        again = tuple(again)
+        sifted = {one for other in again for one in _sifted(other)}
+        for one in _sifted(self._document):
+            name, rule, count = one[0], one[1], len(one[-1])
+            text = f"{counted(count, 'row')} of {name} that pass the comparisons of rule {rule}"
+            yield Leaf(text, "same" if one in sifted else "changed")
         now = [_summary(one, other) for other in again for one in other["summaries"]]
         for summary in self._document["summaries"]:
             shown = _summary(summary, self._document)
@@ -218,7 +229,10 @@ class Rereading:
                     yield Leaf(text, "changed", "it was unknown, and is known now")
 
     def _covered(self) -> Iterator[tuple[Predicate, tuple[int, ...], list[Texts]]]:
-        """Yield what the certificate says all about, but for keys that nobody was asked about."""
+        """Yield what the certificate says all about, but for keys that nobody was asked about.
+
+        Where only those rows are shown that pass a rule's comparisons, `summaries` compares them.
+        """
         unasked = {
             (one["predicate"], tuple(one["row"]))
             for one in self._document["open"]
@@ -226,7 +240,7 @@ class Rereading:
         }
         for covered in self._document["coverage"]:
             predicate = self._declared(covered["predicate"])
-            if predicate is None:
+            if predicate is None or "for" in covered:
                 continue
             columns = tuple(covered["columns"])
             keys = []
@@ -489,6 +503,29 @@ def _question(evidence: Evidence) -> tuple[object, ...]:
         evidence.parameters,
         evidence.author,
     )
+
+
+def leaves_out(document: Mapping[str, Any]) -> bool:
+    """Tell whether a certificate rests on rows that it does not show, by sums or comparisons."""
+    return bool(document["summaries"]) or any("for" in one for one in document["coverage"])
+
+
+def _sifted(document: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield what is shown for one literal alone: predicate, rule, literal, key, and the rows."""
+    for one in document["coverage"]:
+        if "for" not in one:
+            continue
+        rule, literal = one["for"]
+        rows = [
+            tuple(row)
+            for group in document["facts"]
+            if group["predicate"] == one["predicate"]
+            for row in group["rows"]
+        ]
+        for key in one["keys"]:
+            cells = tuple(zip(one["columns"], key, strict=True))
+            found = frozenset(row for row in rows if all(row[c] == cell for c, cell in cells))
+            yield one["predicate"], document["rules"][rule]["id"], literal, cells, found
 
 
 def _summary(summary: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:

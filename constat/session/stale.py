@@ -13,7 +13,7 @@ from constat.check.canonical import MAX_BYTES
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.proof.decoding import read_members
-from constat.session.leaves import Rereading, written_goal
+from constat.session.leaves import Rereading, leaves_out, written_goal
 from constat.session.stale_rules import PresentRules
 from constat.tiers import age_allowed, age_in_words, is_cached, seconds_of
 
@@ -204,7 +204,7 @@ class _Judge:
         if document["header"]["verdict"] not in {"PROVED", "DISPROVED"}:
             # More knowledge never turns what is settled around; it may decide what is not.
             leaves += rereading.closed_since()
-        if document["summaries"]:
+        if leaves_out(document):
             leaves += rereading.summaries(self._proved_again(document))
         for leaf in leaves:
             found = reason_of(leaf)

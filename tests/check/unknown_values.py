@@ -402,6 +402,42 @@ def projected(make: Callable[[], Tree] = placed) -> Tree:
     return tree
 
 
+def late(*shown: list[str], goal: str = "some_late", total: int = 9) -> Tree:
+    """Nothing of nine rows is late by what is shown for the literal of one rule, and its tests.
+
+    Only rows that pass are shown: a day above 5, and no row for `?a` in two columns.
+    """
+    w = Writer()
+    w.outside("orders", "o:number d:number")
+    w.declare("late", "o:number")
+    w.declare("some_late", "")
+    w.declare("early", "o:number")
+    w.rule("L", pos("late", "o"), cmp(">", "d", con("number", "5")), pos("orders", "o", "d"))
+    w.rule("S", pos("some_late"), pos("late", "o"))
+    w.rule("E", pos("early", "o"), pos("orders", "o", "d"), cmp("<", "d", con("number", "5")))
+    source = w.source(list(shown), count=total)
+    rows = sorted(shown)
+    w.tree["facts"] = [{"predicate": "orders", "source": source, "assumption": None, "rows": rows}]
+    w.cover("orders", [], [[]], source)
+    reader = 2 if goal == "early" else 0
+    order = [1, 0] if reader == 0 else [0, 1]
+    inner = "early" if goal == "early" else "late"
+    entries = [{"predicate": inner, "columns": [], "orders": [[reader, order]], "keys": [[]]}]
+    heads = [[row[0]] for row in rows if (int(row[1]) > 5) == (reader == 0)]
+    listed = [[inner, heads]] if heads else []
+    if goal == "some_late":
+        key = {"predicate": goal, "columns": [], "orders": [[1, [0]]], "keys": [[]]}
+        entries.append(key)
+        listed += [[goal, [[]]]] if heads else []
+    w.tree["closure"] = {"entries": entries, "rows": listed}
+    verdict = "UNRESOLVED" if heads else "DISPROVED"
+    w.conclude(verdict, goal, *([None] if goal == "early" else []))
+    tree = upgraded(w.tree)
+    tree["coverage"][0]["for"] = [0, 1]
+    tree["header"]["level"] = "C1"
+    return tree
+
+
 def put(make: Callable[[], Tree], said: str, *changes: tuple[str, Any]) -> tuple[Tree, str]:
     """Return a tree with changes at places written as ``nodes.0.bind.1``."""
     tree = make()
@@ -752,6 +788,25 @@ CASES: Final[dict[str, Case]] = {
     "a_column_that_is_given": partial(put, later, "PROVED"),
     "a_column_that_nobody_gives": partial(put, later, "safety", ("declarations.1.given", [])),
     "another_column_given": partial(put, later, "safety", ("declarations.1.given", [0])),
+    "rows_that_do_not_pass_are_left_out": partial(put, late, "DISPROVED"),
+    "rows_that_pass_are_shown": partial(put, partial(late, ["7", "6"]), "verdict"),
+    "left_out_for_another_rule": partial(put, partial(late, goal="early"), "unserved"),
+    "left_out_for_this_rule": partial(
+        put, partial(late, goal="early"), "DISPROVED", ("coverage.0.for", [2, 0])
+    ),
+    "left_out_for_a_rule_that_reads_otherwise": partial(
+        put, late, "coverage", ("coverage.0.for", [1, 0])
+    ),
+    "left_out_for_a_comparison": partial(put, late, "coverage", ("coverage.0.for", [0, 0])),
+    "left_out_for_no_literal": partial(put, late, "schema", ("coverage.0.for", [0, 2])),
+    "left_out_for_no_rule": partial(put, late, "schema", ("coverage.0.for", [3, 0])),
+    "left_out_for_nothing": partial(put, late, "schema", ("coverage.0.for", None)),
+    "left_out_for_too_much": partial(put, late, "schema", ("coverage.0.for", [0, 1, 0])),
+    "left_out_and_called_inline": partial(put, late, "level", ("header.level", "C3")),
+    "left_out_by_nobody": partial(put, late, "coverage", ("coverage.0.sources", [])),
+    "a_negation_of_rows_left_out": partial(
+        put, late, "unserved", ("header.goal", ["orders", [None, None]])
+    ),
     "a_sentence_among_the_texts": partial(
         put, placed, "order", ("declarations.0.texts", [["says", "no"]])
     ),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from constat.check import check_certificate
 from constat.engine import LazyEngine
 from constat.evaluation import Demand, Evidence, Limits, Verdict
-from constat.logic import OPEN
-from constat.proof import decide
+from constat.logic import OPEN, OpenRow
+from constat.proof import decide, outside
 from tests.proof.asking import (
     REACH,
     VIP,
@@ -56,6 +56,115 @@ def test_the_checker_accepts_many_more(case: Case, manner: Manner, exhaust: bool
     externals = tables(case.program, case.world, manner)
     decision = decide(LazyEngine(), case.program, case.goal, externals, Limits(), exhaust=exhaust)
     checked(certificate(decision))
+
+
+LITERALS = (
+    *("?y > 1", "?y <= 2", "?x != ?y", "?x + ?y < 4", "4 / ?y > 1", "?x = 2"),
+    *("q(?y)", "!q(?x)", "p(?y, ?x)", "q(?z), ?y > ?z"),
+)
+SIFTED = """
+.decl p(a: number, b: number)
+.input p(source = "crm", query = "SELECT a, b FROM p")
+.decl q(a: number)
+.input q(source = "crm", query = "SELECT a FROM q")
+.decl h(x: number)
+{rules}
+.decl none()
+none() :- !h(_).
+.decl few()
+few() :- ?n = count : {{ h(_) }}, ?n < 2.
+"""
+
+
+@st.composite
+def sifted(draw: st.DrawFn) -> tuple[str, str, dict[str, Table]]:
+    """Draw rules with comparisons of one literal's variables and of several, and their tables."""
+    number, rules = st.integers(0, 4), []
+    for _ in range(draw(st.integers(1, 2))):
+        more = draw(st.lists(st.sampled_from(LITERALS), max_size=4, unique=True))
+        body = draw(st.permutations(["p(?x, ?y)", "?y >= 0", *more]))
+        rules.append(f"h(?x) :- {', '.join(body)}.")
+    rows = st.sets(st.tuples(number, number), max_size=12)
+    said = draw(st.sets(st.tuples(number, number), max_size=2))
+    shapes: list[OpenRow] = [(OPEN, 1), (2, OPEN), (1, 3)]
+    opened = st.lists(st.sampled_from(shapes), max_size=1)
+    given_rows = draw(rows) - said
+    pairs = Table(
+        tuple(sorted(given_rows)),
+        tuple((row, "0.9") for row in sorted(said)),
+        tuple(draw(opened)),
+    )
+    singles = Table(tuple((one,) for one in sorted(draw(st.sets(number, max_size=3)))))
+    goal = draw(st.sampled_from(["none()", "few()", "h(?x)", "h(2)"]))
+    return SIFTED.format(rules="\n".join(rules)), goal, {"p": pairs, "q": singles}
+
+
+@given(sifted())
+@settings(max_examples=40)
+def test_rows_that_are_left_out_change_no_verdict(drawn: tuple[str, str, dict[str, Table]]) -> None:
+    """Rows that a rule's comparisons do not let pass are not shown, however few there are."""
+    rules, goal, given_tables = drawn
+    program = analysed(rules)
+    whole = ask(program, goal, given_tables)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(outside, "_MOST_WHOLE", 0)
+        decision = ask(program, goal, given_tables)
+        found = certificate(decision)
+    assert checked(found).verdict == decision.verdict.value == whole.verdict.value
+    assert decision.confidence == whole.confidence
+
+
+LATE = """
+.decl orders(o: number, d: number)
+.input orders(source = "crm", query = "SELECT o, d FROM orders")
+.decl late(o: number)
+late(?o) :- orders(?o, ?d), ?d > 9, ?d != ?o.
+.decl limit(m: number)
+.input limit(source = "crm", query = "SELECT m FROM limits")
+.decl high(o: number)
+high(?o) :- limit(?m), orders(?o, ?d), ?d > 7, ?o > ?m.
+.decl none_late()
+none_late() :- !late(_).
+.decl none_high()
+none_high() :- !high(_).
+.decl many()
+many() :- ?n = count : { orders(_, _) }, ?n > 3, !late(_).
+"""
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdict", "shown"),
+    [
+        ("none_late()", Verdict.PROVED, []),
+        ("late(?o)", Verdict.DISPROVED, []),
+        # Two pass what is said of orders alone, and not what is said of two relations.
+        ("none_high()", Verdict.PROVED, [["50", "8"], ["8", "8"]]),
+        # The count reads all rows.
+        ("many()", Verdict.PROVED, None),
+    ],
+)
+def test_only_rows_are_shown_that_a_rule_lets_pass(
+    goal: str, verdict: Verdict, shown: list[list[str]] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    orders = Table((*((number, number % 10) for number in range(9)), (50, 8)))
+    given = {"orders": orders, "limit": Table(((100,),))}
+
+    def asked() -> tuple[Any, list[list[str]], bool]:
+        decision = ask(analysed(LATE), goal, given)
+        assert decision.verdict is verdict
+        found = json.loads(certificate(decision))
+        groups = [group["rows"] for group in found["facts"] if group["predicate"] == "orders"]
+        notes = " ".join(checked(certificate(decision)).notes)
+        told = "of orders only the rows are shown that pass the comparisons of rule" in notes
+        return found["header"]["level"], [row for rows in groups for row in rows], told
+
+    level, rows, told = asked()
+    assert (level, len(rows), told) == ("C3", 10, False)
+    monkeypatch.setattr(outside, "_MOST_WHOLE", 9)
+    if shown is None:
+        assert asked() == (level, rows, told)
+    else:
+        assert asked() == ("C1", shown, True)
 
 
 def test_a_decision_is_written_the_same_each_time() -> None:

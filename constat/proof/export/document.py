@@ -310,9 +310,12 @@ class Document:
 
     @cached_property
     def _coverage(self) -> dict[str, list[tuple[tuple[int, ...], dict[TextRow, list[Members]]]]]:
-        """The coverage by predicate: columns, and the entries for each of their keys."""
+        """The coverage by predicate: columns, and the entries for each of their keys.
+
+        What is shown for one literal alone serves no others.
+        """
         found: dict[str, dict[tuple[int, ...], dict[TextRow, list[Members]]]] = {}
-        for one in self.members["coverage"]:
+        for one in (one for one in self.members["coverage"] if "for" not in one):
             keys = found.setdefault(one["predicate"], {}).setdefault(tuple(one["columns"]), {})
             for key in one["keys"]:
                 keys.setdefault(tuple(key), []).append(one)

@@ -423,7 +423,11 @@ def _coverage(account: Account, one: Members) -> str:
         patterns.append(pattern)
     sources = ", ".join(_source_link(account, source) for source in one["sources"])
     asked = _atoms(account, one["predicate"], patterns)
-    return f"<p>Asked in full: {asked}, answered by {sources or 'nobody'}"
+    told = f"<p>Asked in full: {asked}, answered by {sources or 'nobody'}"
+    if "for" not in one:
+        return told
+    rule = account.document.rules[one["for"][0]]["id"]
+    return f"{told}; of these only the rows are shown that pass the comparisons of {code(rule)}"
 
 
 def _summary(place: int, one: Members) -> str:

@@ -143,12 +143,10 @@ class Check {
   }
 
   readEvidence() {
-    const { tree, predicates, rules, assumptions } = this;
-    const { nested, shared } = this;
+    const { tree, predicates, rules, shared } = this;
     const { redaction } = this.cells;
     const hidden = redaction === null ? new Set() : redaction.sources;
-    const { budget } = shared;
-    this.evidence = readEvidence(tree, predicates, assumptions, nested, budget, this.second, hidden);
+    this.evidence = readEvidence(tree, this, shared.budget, hidden);
     const { sources, groups } = this.evidence;
     const refused =
       this.second && redaction === null && this.header.verdict.startsWith("DISPROVED");
@@ -249,12 +247,17 @@ function describeAssumption({ kind, text, confidence }) {
   return { kind, text: printable(text), confidence: spellConfidence(confidence) };
 }
 
-function notesOf({ header, summaries, nested, cells }) {
+function notesOf({ header, rules, summaries, nested, cells }) {
   const notes = cells.redaction === null ? [] : cells.redaction.notes();
   notes.push("leaves were not re-read: the rows of the sources are taken as they stand");
   summaries.forEach(({ rule, count }) => {
     const name = printable(rule.name);
     notes.push(`${count} rows of an aggregate in rule ${name} are not inline`);
+  });
+  const readers = rules.flatMap((rule) => rule.body.map((literal) => ({ rule, literal })));
+  readers.filter(({ literal }) => literal.alone).forEach(({ rule, literal }) => {
+    const [of, by] = [literal.predicate.name, rule.name].map(printable);
+    notes.push(`of ${of} only the rows are shown that pass the comparisons of rule ${by}`);
   });
   nested.forEach(({ identity }) => notes.push(`a fact rests on the certificate ${identity}`));
   if (header.snapshot === "not one snapshot") {

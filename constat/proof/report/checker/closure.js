@@ -116,12 +116,13 @@ class ClosureChecker {
     });
   }
 
-  rowsOf({ predicate, terms }, assignment) {
+  rowsOf(literal, assignment) {
+    const { predicate, terms } = literal;
     const [pattern, starred] = assignment.pattern(terms);
     if (pattern === null) {
       reject("unbound", "a function of an unbound variable");
     }
-    return [this.world.possible(predicate, pattern, starred), pattern];
+    return [this.world.possible(predicate, pattern, starred, literal), pattern];
   }
 
   /** Tell whether a literal that is not positive keeps the instance. */

@@ -159,8 +159,21 @@ function readKeyColumns(value, predicate) {
   return value;
 }
 
-function readCoverage(value, predicates, sources, backed, budget) {
+/** Read which literal of which rule a coverage is for. */
+function readReader(value, predicate, rules) {
+  const [number, at] = listOf(value, 2);
+  const { body } = rules[indexOf(number, rules.length)];
+  const literal = body[indexOf(at, Math.max(1, body.length))];
+  if (literal === undefined || literal.form !== "+" || literal.predicate !== predicate) {
+    reject("coverage", `no literal that reads ${predicate.name}`);
+  }
+  return literal;
+}
+
+function readCoverage(value, predicates, sources, backed, budget, rules) {
   const members = ["predicate", "columns", "keys", "sources"];
+  const isForOne = rules !== null && value !== null && typeof value === "object" && "for" in value;
+  members.push(...(isForOne ? ["for"] : []));
   const { predicate: name, columns, keys: keyCells, sources: indices } = objectOf(value, members);
   const predicate = declaredExternal(predicates, name);
   inside("columns", () => readKeyColumns(columns, predicate));
@@ -171,6 +184,7 @@ function readCoverage(value, predicates, sources, backed, budget) {
   if (named.some(({ origin }) => origin === "DERIVED")) {
     reject("coverage", "a proof of a fact says nothing about other rows");
   }
+  const reader = isForOne ? inside("for", () => readReader(value.for, predicate, rules)) : null;
   const world = named.filter(({ vouched }) => vouched);
   if (world.length === 0) {
     each("keys", keys, (key) => {
@@ -184,7 +198,7 @@ function readCoverage(value, predicates, sources, backed, budget) {
       }
     });
   }
-  return { predicate, columns, keys, named, authority: world.length > 0 };
+  return { predicate, columns, keys, named, reader, authority: world.length > 0 };
 }
 
 /** Check that what a source is said to have answered fits the rows that are shown of it. */
@@ -260,7 +274,7 @@ function readFilled(value, groups, sources, assumptions) {
   ascending(keys, "filled");
 }
 
-function readEvidence(tree, predicates, assumptions, nested, budget, second, hidden) {
+function readEvidence(tree, { predicates, rules, assumptions, nested, second }, budget, hidden) {
   const sources = each("sources", listOf(tree.sources), (source) =>
     readSource(source, assumptions, nested, second),
   );
@@ -270,7 +284,7 @@ function readEvidence(tree, predicates, assumptions, nested, budget, second, hid
   const open = each("open", listOf(tree.open), (row) => readOpenRow(row, predicates, assumptions));
   const backed = new Set(open.map(openKey));
   const coverage = each("coverage", listOf(tree.coverage), (one) =>
-    readCoverage(one, predicates, sources, backed, budget),
+    readCoverage(one, predicates, sources, backed, budget, second ? rules : null),
   );
   each("sources", sources, (source, i) => checkShown(source, hidden.has(i)));
   readFilled(second ? tree.filled : [], groups, sources, assumptions);

@@ -84,7 +84,13 @@ class World {
       predicate.open.add({ row, until: closed ? [assumption] : [] });
     }
     evidence.coverage.forEach((coverage) => {
-      coverage.keys.forEach((key) => coverage.predicate.coverage.add(coverage.columns, key, coverage));
+      const { predicate, reader, columns, keys } = coverage;
+      if (reader !== null && reader.alone === undefined) {
+        /** What is shown for this literal alone. */
+        reader.alone = new Serving(budget);
+      }
+      const serving = reader === null ? predicate.coverage : reader.alone;
+      keys.forEach((key) => serving.add(columns, key, coverage));
     });
   }
 
@@ -175,12 +181,13 @@ class World {
   /**
    * Return the possible rows of a pattern.
    *
-   * `starred` tells that a bound value is unknown, so that undefined stands for it, too.
+   * `starred` tells that a bound value is unknown, so that undefined stands for it, too. Where a
+   * `reader` looks up, a literal of the closure, what is shown for it alone serves it as well.
    */
-  possible(predicate, pattern, starred) {
+  possible(predicate, pattern, starred, reader = null) {
     const found = [];
     const isKnown =
-      (!predicate.external || this.addOutside(predicate, pattern, starred, found)) &&
+      (!predicate.external || this.addOutside(predicate, pattern, starred, found, reader)) &&
       (predicate.rules.length === 0 || this.addBounds(predicate, pattern, starred, found));
     if (isKnown) {
       return found;
@@ -213,8 +220,9 @@ class World {
     return starred;
   }
 
-  addOutside(predicate, pattern, starred, found) {
-    const serving = predicate.coverage.find(pattern);
+  addOutside(predicate, pattern, starred, found, reader) {
+    const alone = reader === null || reader.alone === undefined ? [] : reader.alone.find(pattern);
+    const serving = predicate.coverage.find(pattern).concat(alone);
     if (serving.length === 0) {
       return this.addUnserved(pattern, starred, found);
     }
