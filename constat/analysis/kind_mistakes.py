@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis.kind_classes import Construction, Origin
-from constat.diagnostics import Diagnostic, Related, nearest
+from constat.diagnostics import Diagnostic, Related, Severity, nearest
 from constat.logic import (
     AGGREGATES,
     FUNCTIONS,
@@ -17,25 +17,31 @@ from constat.logic import (
     OPERATORS,
     RANGE,
     RECORD,
+    Aggregate,
     Apply,
     Atom,
+    Comparison,
     Constant,
     Kind,
+    Positive,
     Signature,
     Term,
     Variable,
     is_constructor,
+    is_wildcard,
     parse_value,
 )
 from constat.syntax import print_atom, print_literal, print_term
+from constat.syntax.mistakes.habits import without_case
+from constat.syntax.mistakes.spelling import quoted
 from constat.syntax.words import AGGREGATE_HABITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.analysis.kind_classes import Classes
     from constat.analysis.types import TypeTable
-    from constat.logic import Aggregate, Branch, Column, Comparison, Predicate
+    from constat.logic import Branch, Column, Literal, Predicate, Rule
 
 # The atom is of a declared predicate that has both a column of the id's type or name and one of
 # texts.
@@ -684,11 +690,121 @@ def no_aggregate(aggregate: Aggregate, kind: Kind, origin: Origin | None) -> Dia
     )
 
 
+UNKNOWN: Final = "C0222"
+TURNED: Final = "C0287"
+
+
+def turned_round(comparison: Comparison) -> Diagnostic:
+    """Say that `contains(?text, "part")` looks for the value of the variable in the constant."""
+    word = comparison.operator.removeprefix("!")
+    left, right = print_term(comparison.left), print_term(comparison.right)
+    part = "part" if word == "contains" else "pattern"
+    sign = comparison.operator.removesuffix(word)
+    return Diagnostic(
+        TURNED,
+        f"`{word}` takes the {part} first and the text behind it",
+        comparison.span,
+        label=f"here the value of {left} is the {part}",
+        note=f"a constant that is looked through never changes; {right} is most likely the {part}",
+        help=f"write `{sign}{word}({right}, {left})`; if the constant is to be looked through, name"
+        f" it: `?text = {right}, {sign}{word}({left}, ?text)`",
+        severity=Severity.WARNING,
+    )
+
+
+def meant_in_rule(term: Apply, rule: Rule, predicates: Mapping[str, Predicate]) -> str:
+    """Write what was meant by a call of another language: as an aggregate, or by a pattern.
+
+    The whole rule; of a goal, whose head has no columns, the whole goal. Nothing where it is not
+    clear.
+    """
+    name = term.function.casefold()
+    fold = AGGREGATE_HABITS.get(name, name)
+    if fold in AGGREGATES and not any(isinstance(one, Aggregate) for one in rule.body):
+        return _as_aggregate(term, fold, rule, predicates)
+    return _without_case(term, rule) if name in _CASES else ""
+
+
+_CASES: Final = frozenset({"lower", "upper", "lcase", "ucase"})
+
+
+def _without_case(term: Apply, rule: Rule) -> str:
+    """Write `lower(?x) = "text"` as a pattern that takes letters of both cases."""
+    for one in rule.body:
+        if not isinstance(one, Comparison) or one.operator not in {"=", "!="}:
+            continue
+        text = one.right if one.left == term else one.left
+        if (
+            term in {one.left, one.right}
+            and isinstance(text, Constant)
+            and len(term.arguments) == 1
+        ):
+            sign = "!" if one.operator == "!=" else ""
+            pattern = quoted(without_case(str(text.value)))
+            return f"{sign}match({pattern}, {print_term(term.arguments[0])})"
+    return ""
+
+
+def _as_aggregate(term: Apply, fold: str, rule: Rule, predicates: Mapping[str, Predicate]) -> str:
+    """Write `?n = sum(?t)`, or `sum(?t)` in the head, as an aggregate over the rest of the body."""
+    body = list(dict.fromkeys(rule.body))
+    holding = [one for one in body if isinstance(one, Comparison) and term in {one.left, one.right}]
+    inner = [one for one in body if one not in holding]
+    atoms = [one.atom for one in inner if isinstance(one, Positive)]
+    known = all(one.predicate in predicates for one in atoms)
+    if not atoms or not known or len(holding) > 1 or (fold != "count" and len(term.arguments) != 1):
+        return ""
+    result: Term = Variable(fold)
+    tested = ""
+    for one in holding:
+        other = one.right if one.left == term else one.left
+        if one.operator == "=" and isinstance(other, Variable):
+            result = other
+        else:
+            sides = (result if side == term else side for side in (one.left, one.right))
+            tested = f", {f' {one.operator} '.join(map(print_term, sides))}"
+    head = replace(rule.head, terms=tuple(result if t == term else t for t in rule.head.terms))
+    keys = [t for t in head.terms if isinstance(t, Variable) and t not in {result, *term.arguments}]
+    within = ", ".join(_in_aggregate(one, predicates, alone=len(atoms) == 1) for one in inner)
+    target = "" if fold == "count" else f" {print_term(term.arguments[0])}"
+    groups = "".join(f"{one}, " for one in _groups(keys, atoms, predicates))
+    text = f"{groups}{print_term(result)} = {fold}{target} : {{ {within} }}{tested}"
+    return f"{print_atom(head)} :- {text}." if rule.head.terms else text
+
+
+def _in_aggregate(one: Literal, predicates: Mapping[str, Predicate], *, alone: bool) -> str:
+    """Write a literal by the names of its columns; among others with the key of its rows."""
+    if not isinstance(one, Positive):
+        return print_literal(one, predicates)
+    predicate = predicates[one.atom.predicate]
+    written = []
+    for place, (column, part) in enumerate(zip(predicate.columns, one.atom.terms, strict=True)):
+        if not is_wildcard(part):
+            written.append(f"{column.name} = {print_term(part)}")
+        elif place in predicate.key and not alone:
+            written.append(f"{column.name} = _{column.name}")
+    first = predicate.columns[predicate.key[0] if predicate.key else 0].name
+    return f"{one.atom.predicate}({', '.join(written) or f'{first} = _{first}'})"
+
+
+def _groups(
+    keys: Sequence[Variable], atoms: Sequence[Atom], predicates: Mapping[str, Predicate]
+) -> Iterator[str]:
+    """Yield atoms that give the groups, each with no more columns than these need."""
+    left = list(dict.fromkeys(keys))
+    for atom in atoms:
+        columns = zip(predicates[atom.predicate].columns, atom.terms, strict=True)
+        given = [f"{one.name} = {print_term(part)}" for one, part in columns if part in left]
+        left = [one for one in left if one not in atom.terms]
+        if given:
+            yield f"{atom.predicate}({', '.join(given)})"
+
+
 def unknown_function(term: Apply) -> Diagnostic:
     """Report a function that does not exist."""
     named = [name for name in (*FUNCTIONS, RANGE) if name not in OPERATORS]
     return Diagnostic(
-        "C0222",
+        UNKNOWN,
         f"there is no function `{term.function}`",
         term.span,
         label="only predicates can be declared, functions are built in",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, assert_never, cast
 
 from constat.analysis import kind_mistakes
@@ -391,7 +392,7 @@ def infer_kinds(draft: Draft) -> None:
 
 def infer_rule(draft: Draft, rule: Rule) -> tuple[Rule, Mapping[str, Kind]]:
     """Give a rule with final kinds, and the kinds of its variables; report what does not fit."""
-    inference = _Inference(draft)
+    inference = _Inference(draft, rule)
     # The body first: a mistake is shown against what the body says, the head is a consequence.
     for literal in rule.body:
         inference.literal(literal)
@@ -406,7 +407,8 @@ _DAYS = frozenset({Kind.DATE, Kind.TIMESTAMP})
 class _Inference:
     """Classes of one rule while its terms are walked; `cells` are the classes in that order."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, rule: Rule) -> None:
+        self.rule = rule
         self.predicates = draft.predicates
         self.types = draft.types
         self.souffle = draft.mode is Mode.SOUFFLE
@@ -454,6 +456,8 @@ class _Inference:
         if comparison.operator.lstrip("!") in {"match", "contains"}:
             self.classes.bind(left, Kind.SYMBOL, origin)
             self.classes.bind(right, Kind.SYMBOL, origin)
+            if isinstance(comparison.left, Variable) and isinstance(comparison.right, Constant):
+                self.diagnostics.append(mistakes.turned_round(comparison))
         else:
             self.classes.join(left, right, origin)
             self.comparisons.append((comparison, left))
@@ -520,7 +524,8 @@ class _Inference:
         for call in reversed(self.calls):
             text_sum = sum_of_texts(call, self.classes) if self.souffle else None
             if text_sum is None:
-                self.diagnostics.extend(check_call(call, self.classes))
+                found = check_call(call, self.classes)
+                self.diagnostics.extend(map(partial(self.in_rule, call.term), found))
             else:
                 self.diagnostics.append(as_warning(text_sum))
         for comparison, found in self.comparisons:
@@ -534,6 +539,12 @@ class _Inference:
                 self.diagnostics.append(kind_mistakes.no_order(comparison))
         for aggregate, _, over in self.aggregates:
             self.check_aggregate(aggregate, over)
+
+    def in_rule(self, term: Apply, one: Diagnostic) -> Diagnostic:
+        """Give the edit of an unknown function as this rule needs it."""
+        unknown = one.code == mistakes.UNKNOWN
+        meant = mistakes.meant_in_rule(term, self.rule, self.predicates) if unknown else ""
+        return replace(one, help=f"write `{meant}`") if meant else one
 
     def settle_overloads(self) -> None:
         """Give `mean` and overloaded functions their results; one may wait for another."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import Aggregate, Constant, Negative, Positive, Variable
 from constat.syntax import print_term
-from constat.syntax.mistakes.habits import alike, literally, one_of, within
+from constat.syntax.mistakes.habits import alike, literally, near_name, one_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,9 @@ def check_names(draft: Draft) -> None:
             predicate = draft.predicates.get(atom.predicate)
             if predicate is None or len(predicate.columns) != len(atom.terms):
                 said = atom is rule.head
-                draft.diagnostics.append(name_mistake(atom, draft.predicates, said=said))
+                draft.diagnostics.append(
+                    name_mistake(atom, draft.predicates, rule if said else None)
+                )
     for name in dict.fromkeys((*draft.program.outputs, *draft.program.sizes)):
         if name not in draft.predicates:
             draft.diagnostics.append(_undeclared_output(name, draft.predicates))
@@ -49,16 +51,16 @@ def atoms_of(rule: Rule) -> Iterator[Atom]:
 
 
 def name_mistake(
-    atom: Atom, predicates: Mapping[str, Predicate], *, said: bool = False
+    atom: Atom, predicates: Mapping[str, Predicate], rule: Rule | None = None
 ) -> Diagnostic:
     """Say what is wrong with an atom that is undeclared or has the wrong number of terms.
 
-    Of one that is said, a head or a fact, every column has a term.
+    Of one that is said, a head or a fact, every column has a term; `rule` is the one that says it.
     """
     predicate = predicates.get(atom.predicate)
     if predicate is None:
-        return _undefined(atom, predicates)
-    return _wrong_arity(atom, predicate, said=said)
+        return _undefined(atom, predicates, rule)
+    return _wrong_arity(atom, predicate, said=rule is not None)
 
 
 def declared_columns(predicate: Predicate) -> str:
@@ -67,9 +69,12 @@ def declared_columns(predicate: Predicate) -> str:
     return f"{predicate.name}({columns})"
 
 
-def _undefined(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
-    near = nearest(atom.predicate, predicates)
-    columns = ", ".join(f"c{place}: symbol" for place in range(1, len(atom.terms) + 1))
+def _undefined(atom: Atom, predicates: Mapping[str, Predicate], rule: Rule | None) -> Diagnostic:
+    near = near_name(atom.predicate, predicates)
+    if rule is not None and rule.body and near is not None and predicates[near].source is not None:
+        # What a rule concludes is no table.
+        near = None
+    columns = ", ".join(_columns_told(atom, predicates, rule))
     edit = f"declare it: `.decl {atom.predicate}({columns})`"
     spoken = _as_comparison(atom)
     if spoken:
@@ -85,6 +90,31 @@ def _undefined(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
         help=edit,
         related=() if near is None else _declared(predicates[near]),
     )
+
+
+def _columns_told(
+    atom: Atom, predicates: Mapping[str, Predicate], rule: Rule | None
+) -> Iterator[str]:
+    """Yield columns as the body of the rule gives them: with its names and types."""
+    given = {
+        term: column
+        for literal in (() if rule is None else rule.body)
+        if isinstance(literal, Positive) and literal.atom.predicate in predicates
+        for column, term in zip(
+            predicates[literal.atom.predicate].columns, literal.atom.terms, strict=False
+        )
+        if isinstance(term, Variable)
+    }
+    names = [one.name if isinstance(one, Variable) else "" for one in atom.terms]
+    for place, term in enumerate(atom.terms, start=1):
+        column = given.get(term) if isinstance(term, Variable) else None
+        if column is not None:
+            alone = sum(given.get(one) == column for one in atom.terms) == 1  # type: ignore[call-overload]
+            yield f"{column.name if alone else names[place - 1]}: {column.type_name}"
+        elif isinstance(term, Constant):
+            yield f"c{place}: {term.kind.value}"
+        else:
+            yield f"c{place}: symbol"
 
 
 def _as_comparison(atom: Atom) -> str:
@@ -107,15 +137,17 @@ def _text_test(name: str, left: str, inner: str) -> str:
     match name:
         case "like":
             return alike(left, f'"{inner}"', denied=False)
+        case "ilike":
+            return alike(left, f'"{inner}"', denied=False, cased=False)
         case "starts_with" | "startswith" | "begins_with":
             return f'match("{literally(inner)}.*", {left})'
         case "ends_with" | "endswith":
             return f'match(".*{literally(inner)}", {left})'
-        case "includes" | "has" | "contain" | "instr":
+        case "includes" | "has" | "contain" | "instr" | "strpos" | "charindex":
             return f'contains("{inner}", {left})'
         case "matches" | "regexp_full_match":
             return f'match("{inner}", {left})'
-        case "regexp" | "regexp_like" | "regexp_matches" | "rlike":
+        case "regexp" | "regexp_like" | "regexp_matches" | "rlike" | "regex" | "regexp_contains":
             return f'match(".*({inner}).*", {left})'
         case _:
             return ""
@@ -125,6 +157,9 @@ def _wrong_arity(atom: Atom, predicate: Predicate, *, said: bool) -> Diagnostic:
     wanted, given = len(predicate.columns), len(atom.terms)
     edit = f"write `{predicate.name}({', '.join(f'?{one.name}' for one in predicate.columns)})`"
     edit += " with your terms in these places"
+    if not given and not said:
+        first = predicate.columns[predicate.key[0] if predicate.key else 0].name
+        edit = f"for any row write `{predicate.name}({first} = _{first})`"
     if 0 < given < wanted and not said:
         pairs = zip(predicate.columns, atom.terms, strict=False)
         named = ", ".join(f"{column.name} = {print_term(term)}" for column, term in pairs)

@@ -11,7 +11,7 @@ import click
 
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.options import asked, project_option
+from constat.cli.options import asked, note_unmet, project_option
 from constat.cli.output import YELLOW, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import (
@@ -112,6 +112,7 @@ def why_not_command(  # noqa: PLR0913  one for each option
             print_why_not(found, wanted)
             if changes is not None:
                 _print_counterfactuals(changes)
+            note_unmet(session, found.result)
     return found.exit_code
 
 
@@ -278,6 +279,7 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
                 write_json({**_what_json(found), "models": session.model_usage})
             else:
                 print_both(found, depth=depth, quiet=quiet)
+                note_unmet(session, found.after)
         if certificate is not None:
             note(f"certificate of the supposed answer written to {certificate}")
     return found.exit_code
@@ -449,6 +451,7 @@ def missing_command(  # noqa: PLR0913  one argument for each option
             write_json({**_missing_json(found), "models": session.model_usage})
         else:
             print_missing(found)
+            note_unmet(session, found.result)
     return found.exit_code
 
 

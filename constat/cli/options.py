@@ -77,6 +77,12 @@ def note_warned(session: Session) -> None:
         note(f"{counted(len(found), 'warning')} in the rules: `constat rules check {files}`")
 
 
+def note_unmet(session: Session, asked: Result | str) -> None:
+    """Name what is near a constant that no source has, where a goal does not hold."""
+    for line in session.unmet_constants(asked):
+        note(f"note: {line}")
+
+
 locale_option = click.option(
     "--locale",
     metavar="LOCALE",

@@ -22,6 +22,7 @@ from constat.cli.options import (
     locale_option,
     log_options,
     note_unapproved,
+    note_unmet,
     note_warned,
     project_option,
 )
@@ -438,8 +439,7 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
     if not shown.quiet:
         for one in result.told.changes if result.told else ():
             note(f"note: it would hold with this change: {one['text']}")
-        for line in session.unmet_constants(result):
-            note(f"note: {line}")
+        note_unmet(session, result)
         note_unapproved(result)
         note_warned(session)
     return result.exit_code

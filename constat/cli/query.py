@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from constat.cli.options import (
     RulesThatCount,
     answering,
     draft_options,
+    note_unmet,
     note_warned,
     project_option,
 )
@@ -351,6 +353,9 @@ def _run(goal: str, engine: str, project: str | None, wanted: _Wanted) -> int:
         answers = _give(answers, wanted, session.model_usage)
         if wanted.trace_calls:
             note(calls_text(answers.calls))
+        if not answers.rows:
+            with suppress(ConstatError):
+                note_unmet(session, goal)
         note_warned(session)
     return answers.exit_code
 

@@ -19,7 +19,9 @@ from constat.cli.exploration import (
 )
 from constat.cli.groups import PlainCommand
 from constat.cli.options import asked, project_option
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
+from constat.model.prompts import Task
 from constat.session import Session
 
 if TYPE_CHECKING:
@@ -129,12 +131,22 @@ def solve_command(
     written = None if file is None else plan_file(file)
     typed = {} if written is None else written.typed
     with Session(project) as session, asked(session, goal=question or "", typed=typed):
+        if written is None:
+            require_planner(session)
         allow_unconfined(session)
         plan = None if written is None else written.plan()
         with displayed(wanted.events) as tell:
             explored = _explored(session, question or "", plan, wanted, tell)
         giving = Giving(wanted.form, wanted.limit, wanted.chart, wanted.certificate)
         return give(explored, giving)
+
+
+def require_planner(session: Session) -> None:
+    """Say at once that nobody can plan, before rules are read; `--plan` needs no model."""
+    if session.project.models.of(Task.PLAN.value) is None:
+        hint = "write a plan, `--plan FILE`, or name a model under `models:` in constat.yaml"
+        message = "the project has no model for `plan`: `models:` names none"
+        raise ConstatError([Diagnostic("C0821", message, help=hint)])
 
 
 def _explored(

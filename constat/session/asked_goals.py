@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.analysis import analyse, check_goal
+from constat.analysis.kind_mistakes import TURNED
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
 from constat.frozen import frozen
 from constat.logic import (
@@ -42,6 +43,8 @@ from constat.proof.sentences import ASKED
 from constat.proof.written import written_literal
 from constat.syntax import parse_goal, parse_text, print_literal
 from constat.syntax.goals import GOAL_NAME
+from constat.syntax.mistakes.habits import in_double_quotes, literally
+from constat.syntax.mistakes.spelling import single_quotes
 
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from constat.session.bench import Bench
     from constat.session.query_text import Query
 
+_Read = TypeVar("_Read")
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 # What is no atom, and a variable that stands twice.
 _MORE = frozenset({"C0180", "C0187"})
@@ -80,7 +84,10 @@ _NAMES: Final = frozenset(
 # Comparisons that are written like atoms.
 _TEXT_TESTS: Final = frozenset(filter(str.isalpha, COMPARISONS))
 # `not`, `like`, `between`, `in`, `avg`: the message of rules has the edit.
-_HABITS: Final = frozenset({"C0117", "C0118", "C0133"})
+_HABITS: Final = frozenset({"C0117", "C0118", "C0133", "C0158"})
+_SINGLE_QUOTES: Final = "C0104"
+_LONGEST_EDIT: Final = 300
+_ALTERNATIVES: Final = re.compile(r"\((\?\w+) = \"[^\"\\]*\"(?:; \1 = \"[^\"\\]*\")*\)")
 _UNBOUND: Final = frozenset({"C0204", "C0205"})
 _MOST_TRIED: Final = 50
 _QUOTED_OR_BLANKS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
@@ -120,6 +127,47 @@ class AskedGoal:
 
 def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
     """Read a goal: an atom, or literals with commas between. Raises `ConstatError`."""
+    return _quotes_told(text, lambda one: _read_goal(one, program))
+
+
+def _quotes_told(text: str, read: Callable[[str], _Read]) -> _Read:
+    """Read a text; where it has single quotes, what else is wrong is told with them."""
+    try:
+        return read(text)
+    except ConstatError as problem:
+        mended = in_double_quotes(text)
+        if mended == text:
+            raise
+        told = [one for one in problem.diagnostics if one.code == _SINGLE_QUOTES]
+        quotes = told or [_first_quote(text, mended)]
+        try:
+            read(mended)
+        except ConstatError as other:
+            spans = [one.span for one in other.diagnostics]
+            apart = [one for one in told if not any(_overlap(one.span, each) for each in spans)]
+            raise ConstatError([*apart, *other.diagnostics]) from None
+        edit = f"write `{_plain(mended)}`" if len(mended) <= _LONGEST_EDIT else quotes[0].help
+        raise ConstatError([replace(quotes[0], help=edit)]) from None
+
+
+def _first_quote(text: str, mended: str) -> Diagnostic:
+    """Give the diagnostic of the first text in single quotes."""
+    start = next(
+        at for at, (one, other) in enumerate(zip(text, mended, strict=True)) if one != other
+    )
+    end = text.index("'", start + 1)
+    line, before = text.count("\n", 0, start) + 1, text.rfind("\n", 0, start)
+    span = Span(GOAL_NAME, line, start - before, line, end + 1 - before)
+    return single_quotes(span, text[start + 1 : end])
+
+
+def _overlap(one: Span | None, other: Span | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one.column < other.end_column and other.column < one.end_column
+
+
+def _read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
     try:
         goal = parse_goal(text, program.program)
         if program.program.predicates[goal.predicate].given:
@@ -128,7 +176,7 @@ def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
         return AskedGoal(check_goal(goal, program), program)
     except ConstatError as problem:
         if not all(_is_more(one, text, _MORE) for one in problem.diagnostics):
-            raise (_habit(text, program) or problem) from None
+            raise _clearest(problem, text, program) from None
         return _telling(_conjunction(text, program, problem), _plain(text))
 
 
@@ -211,6 +259,12 @@ def read_query(text: str, program: AnalysedProgram, first: ConstatError | None =
 
     `first` is what was wrong with the text as a goal. Raises `ConstatError`.
     """
+    if first is None:
+        return _quotes_told(text, lambda one: _read_query(one, program, None))
+    return _read_query(text, program, first)
+
+
+def _read_query(text: str, program: AnalysedProgram, first: ConstatError | None) -> Query:
     # Plain goals are proved without it.
     from constat.session.query_text import MAX_LITERALS, Query, parse_query  # noqa: PLC0415  loaded when it is used
 
@@ -218,7 +272,7 @@ def read_query(text: str, program: AnalysedProgram, first: ConstatError | None =
         return parse_query(text, program.program)
     except ConstatError as problem:
         if not all(_is_more(one, text, _SHAPES) for one in problem.diagnostics):
-            raise (_habit(text, program) or problem) from None
+            raise _clearest(problem, text, program) from None
         literals = _as_body(text, program, first or problem, problem)
         beyond = any(map(_is_beyond_queries, literals))
         if first is None and (len(literals) > MAX_LITERALS or not beyond):
@@ -271,6 +325,13 @@ def _as_body(
     return tuple(map(_placed, literals))
 
 
+def _clearest(problem: ConstatError, text: str, program: AnalysedProgram) -> ConstatError:
+    """Choose what is told: the goal's own words for another language's, else those of rules."""
+    if all(one.code in _HABITS for one in problem.diagnostics):
+        return problem
+    return _habit(text, program) or problem
+
+
 def _habit(text: str, program: AnalysedProgram) -> ConstatError | None:
     """Say what a rule with this body would be told: which word of other languages is meant how."""
     plain = text.strip().removesuffix(".")
@@ -295,6 +356,10 @@ def _of_goal(one: Diagnostic) -> Diagnostic:
     if "; " not in one.help.partition("`")[2].partition("`")[0]:
         return one
     several = one.help.partition("`")[2].partition("`")[0]
+    texts = _ALTERNATIVES.fullmatch(several)
+    if texts:
+        values = re.findall(r'= "([^"]*)"', several)
+        return replace(one, help=f'write `match("{"|".join(map(literally, values))}", {texts[1]})`')
     first = several.strip("()!").partition(";")[0]
     hint = f"ask for one value at a time, `{first}`, or for the head of a rule with `{several}`"
     return replace(one, help=hint)
@@ -418,7 +483,15 @@ def _analysed(program: AnalysedProgram, predicate: Predicate, rule: Rule) -> Ana
     analysed = analyse(joined, found)
     if analysed is None:
         raise ConstatError([one for one in found if one.severity is Severity.ERROR])
+    turned = [one for one in found if one.code == TURNED and one.span in _spans(rule)]
+    if turned:
+        # A goal is asked now: that nobody is found must not be said of what was not meant.
+        raise ConstatError([replace(one, severity=Severity.ERROR) for one in turned[:1]])
     return analysed
+
+
+def _spans(rule: Rule) -> set[Span | None]:
+    return {one.span for one in rule.body if isinstance(one, Comparison)}
 
 
 def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> AnalysedProgram:

@@ -29,7 +29,7 @@ from constat.logic import (
     Variable,
 )
 from constat.syntax.goals import GOAL_NAME, Argument, GoalReader, GoalScanner
-from constat.syntax.mistakes.habits import GROUPED, separators
+from constat.syntax.mistakes.habits import GROUPED, in_double_quotes, separators
 
 MAX_LITERALS: Final = 100
 _OPERATOR: Final = re.compile(r"<=|>=|!=|<|>|=")
@@ -37,6 +37,11 @@ _COMPARED: Final = re.compile(r"\s*(?:\?|_)")
 _BLANK: Final = re.compile(r"\s*")
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _BARE_WORD: Final = re.compile(r"[^\s,()\"'<>=!]+")
+
+
+_ENDINGS: Final = frozenset({"order", "limit", "group", "having"})
+_ORDER: Final = re.compile(r"order\s+by\s+\??(\w+)(\s+desc)?", re.IGNORECASE)
+_LIMIT: Final = re.compile(r"limit\s+(\d+)", re.IGNORECASE)
 
 
 @frozen
@@ -158,8 +163,26 @@ class _QueryReader(GoalReader):
         if said == "or":
             edit = "write two rules with the same head, one for each side, and ask for the head"
             self.fail(_malformed(self.scanner.here(len(said)), "a query has no `or`", edit))
+        if said == "where":
+            rest = in_double_quotes(self.scanner.text[self.scanner.position + len(said) :].strip())
+            span = self.scanner.here(len(self.scanner.text))
+            self.fail(_malformed(span, "`where` does not join literals", f"write `, {rest}`"))
+        if said in _ENDINGS:
+            span = self.scanner.here(len(self.scanner.text))
+            reason = f"a query has no `{said}`: it says what holds, and options how rows are shown"
+            self.fail(_malformed(span, reason, f"write {self._as_options()} instead"))
         reason = "`,` is missing between two literals"
         self.fail(_malformed(self.scanner.here(), reason, "write a comma"))
+
+    def _as_options(self) -> str:
+        """Write `order by ?x desc limit 5` as options of `constat query`."""
+        rest = self.scanner.text[self.scanner.position :]
+        order, limit = _ORDER.search(rest), _LIMIT.search(rest)
+        down = ":desc" if order and order[2] else ""
+        told = [f"`--order {order[1]}{down}`"] if order else []
+        told += [f"`--limit {limit[1]}`"] if limit else []
+        grouped = "an aggregate, `?n = count : { ... }`, beside what names the groups,"
+        return " and ".join(told) or grouped
 
     def _refuse_separators(self) -> None:
         """Refuse `?t > 1,000`."""

@@ -771,27 +771,29 @@ class Session(
         """Whether columns of a predicate that nobody reads are left out."""
         return reads_by_column(predicate, self.project)
 
-    def unmet_constants(self, result: Result) -> tuple[str, ...]:
+    def unmet_constants(self, asked: Result | str) -> tuple[str, ...]:
         """Name the constants of a goal and its rules that no source has, with what is near them.
 
-        Only where the goal is not proved. The values are those of the sources: for people, and for
-        a model only where `samples` allow it.
+        Of a result only where the goal is not proved; a text is a goal without answers. The values
+        are those of the sources: for people, and for a model only where `samples` allow it.
         """
         from constat.session.spelling import unmet_constants  # noqa: PLC0415  loaded when it is used
 
-        proved = result.verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
-        if proved or result.as_of is not None:
-            return ()
+        if isinstance(asked, Result):
+            proved = asked.verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
+            if proved or asked.as_of is not None:
+                return ()
 
         def values(name: str, column: int) -> Collection[str] | None:
             external = tiers.externals.get(name)
             return external.texts(column) if isinstance(external, Chain) else None
 
         with self._evaluating(None) as tiers:
-            goal, program = result.decision.goal, self.program
-            if goal.predicate not in program.program.predicates:
+            goal, program = None if isinstance(asked, str) else asked.decision.goal, self.program
+            if goal is None or goal.predicate not in program.program.predicates:
                 # A goal of several literals has a relation of its own.
-                program = read_goal(result.goal, program).program
+                read = read_goal(asked if isinstance(asked, str) else asked.goal, self.program)
+                goal, program = read.atom, read.program
             found = unmet_constants(goal, program.program, values)
             return tuple(one.text for one in found)
 

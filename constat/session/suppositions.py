@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Program, Row, Rule, TypeDefinition
+    from constat.logic import Program, Row, Rule, TypeDefinition, Value
     from constat.project import Project
 
 # A supposed rule is a proposed one, and a rule that is dropped stays with a guard, so that both
@@ -328,9 +328,20 @@ class _Reader:
 
     def replace_row(self, name: str, text: str) -> None:
         """Suppose a row in place of whatever its key has."""
-        predicate, row = parse_fact(text, self.program.program)
+        predicate, cells = self.set_row(text)
         self.require_external(name, text, predicate)
         declared = self.program.program.predicates[predicate]
+        row = tuple(cell for cell in cells if cell is not None)
+        if len(row) < len(cells):
+            key = (cell if at in declared.key else None for at, cell in enumerate(cells))
+            whole = shlex.quote(print_stated(declared, tuple(key)))
+            cell = shlex.quote(print_stated(declared, cells))
+            message = f"`--set` gives a whole row, and columns of `{predicate}` are left out"
+            note = "the row is hidden, and what is not said of the new one is not known"
+            hint = f"write `--remove {whole} --add {cell}`"
+            raise ConstatError(
+                [Diagnostic("C0701", message, _whole(name, text), note=note, help=hint)]
+            )
         if not declared.key and not self.is_scalar(declared):
             message = f"`{predicate}` has no key, so nothing says what is replaced"
             hint = f"declare `@[key = ...]`, or use `--remove` and `--add {shlex.quote(text)}`"
@@ -338,6 +349,16 @@ class _Reader:
         pattern = tuple(cell if at in declared.key else OPEN for at, cell in enumerate(row))
         self.removed.append(Removal(predicate, pattern))
         self.added.setdefault((predicate, row), name)
+
+    def set_row(self, text: str) -> tuple[str, tuple[Value | None, ...]]:
+        """Read a row, or the cells of one by name; the first may go by their places."""
+        try:
+            return parse_stated(text, self.program.program)
+        except ConstatError as problem:
+            mixed = [one for one in problem.diagnostics if one.code == "C0185"]
+            if not mixed:
+                raise
+            return parse_stated(mixed[0].help.split("`")[1], self.program.program)
 
     def scalar(self, name: str, text: str, wanted: str) -> Predicate:
         """Find the predicate whose one value the configuration gives under a name."""

@@ -223,6 +223,9 @@ class BodyParser(TermParser):
     def _negation_habit(self) -> SurfaceLiteral:
         place, spelled = self.here, self.word
         self.advance()
+        if self.kind == "name" and self.word.casefold() == "exists":
+            spelled = f"{spelled} {self.word}"
+            self.advance()
         if self.kind == "(" and self.ahead() == "name" and self.ahead(2) == "(":
             self.report(habits.negation_habit(place, spelled, self._atom_text(self.position + 1)))
             opener = self.advance()
@@ -289,12 +292,34 @@ class BodyParser(TermParser):
             if self.kind == "open text":
                 raise ResyncError
             self._no_literal(start, left)
+        begun = self.position
         right = self.term()
+        if self.kind == "||" and not self.souffle:
+            right = self._joined_texts(begun, right)
         compared = Compared(operator, left, right, self.since(start))
         ends = self.kind == "=>" and self.constraining
         if not ends and (self.kind in COMPARISON_SIGNS or self.kind in COMPARISON_HABITS):
             self.fail(habits.comparison_chain(self.here))
         return compared
+
+    def _joined_texts(self, begun: int, first: SurfaceTerm) -> SurfaceTerm:
+        """Report `?a || " " || ?b` with `cat`, and read past; a comparison behind it is another."""
+        sign, parts = self.here, [self._spelled(begun, self.position - 1)]
+        self.joins_texts = True
+        while self.kind == "||":
+            before = self.position
+            self.advance()
+            start = self.position
+            self.term()
+            if self.kind in COMPARISON_SIGNS:
+                self.position = before
+                break
+            parts.append(self._spelled(start, self.position - 1))
+        self.joins_texts = False
+        if len(parts) > 1:
+            written = f"cat({', '.join(map(habits.in_double_quotes, parts))})"
+            self.report(habits.operator_habit(sign, "||", written))
+        return first
 
     def _at_sql_word(self) -> bool:
         """Whether `in`, `between`, `like`, one of them denied, or `is null` stands here."""
@@ -321,12 +346,14 @@ class BodyParser(TermParser):
             if self.kind == "name" and self.word.casefold() == "and":
                 self.advance()
                 edit = habits.within(shown, low, self._read_operand(), denied=denied)
-        elif word == "like" and self.kind == "text":
-            edit = habits.alike(shown, self._read_operand(), denied=denied)
+        elif word in {"like", "ilike"} and self.kind == "text":
+            edit = habits.alike(shown, self._read_operand(), denied=denied, cased=word == "like")
+        elif word in {"regexp", "rlike"} and self.kind == "text":
+            edit = habits.searched(shown, self._read_operand(), denied=denied)
         elif word == "is":
             self.position += self.word.casefold() == "not"
             self.advance()
-        self.report(habits.sql_habit(place, word, edit))
+        self.report(habits.sql_habit(place, word, edit, shown))
         if self.position <= first:
             raise ResyncError
         return Compared("=", left, left, self.since(start))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Final, NoReturn
@@ -39,6 +39,7 @@ MAX_LENGTH: Final = 100_000
 TEXT: Final = re.compile(r'"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*"')
 VARIABLE: Final = re.compile(r"(?:\?[A-Za-z]|_[0-9]*[A-Za-z])[A-Za-z0-9_]*\Z")
 _BLANK: Final = re.compile(r"\s*")
+_NULLS: Final = frozenset({"NULL", "null"})
 _SINGLE: Final = re.compile(r"'[^'\n\r]*'")
 
 
@@ -382,8 +383,6 @@ class GoalScanner(StructureScanner):
             return "variable", name
         if "=" in token:
             self.diagnostics.append(goals.needs_quotes(span, token))
-        if token in {"NULL", "null"}:
-            self.diagnostics.append(habits.null_habit(span, token, ""))
         return "token", token
 
 
@@ -470,10 +469,18 @@ class GoalReader:
         name, span = self.scanner.predicate()
         predicate = self.program.predicates.get(name)
         arguments = self.scanner.arguments(partial(_is_text, predicate))
-        self.finish()
+        if predicate is None and name.casefold() == "count" and len(arguments) == 1:
+            table = self.program.predicates.get(habits.snake_case(arguments[0].text))
+            if table is not None:
+                self.fail(goals.counted_relation(span, name, table))
         if predicate is None:
-            self.fail(goals.unknown_predicate(span, name, sorted(self.program.predicates)))
+            known = self.program.predicates
+            self.fail(
+                goals.unknown_predicate(span, name, sorted(known), _renamed(name, arguments, known))
+            )
+        self._refuse_nulls(predicate, arguments)
         given = self.assign(predicate, arguments, span)
+        self.finish()
         matters = _where_reading_matters(predicate)
         terms = tuple(
             # By name, `column = _` reads the column.
@@ -483,6 +490,27 @@ class GoalReader:
             for place, (column, argument) in enumerate(given)
         )
         return predicate, terms
+
+    def _refuse_nulls(self, predicate: Predicate, arguments: list[Argument]) -> None:
+        """Refuse `column = NULL`, with the goal that asks for rows without a value."""
+        names = [one.name for one in predicate.columns]
+        pairs = [
+            (one.name or names[place], one)
+            for place, one in enumerate(arguments)
+            if one.name or place < len(names)
+        ]
+        empty = [(name, one) for name, one in pairs if one.form == "token" and one.text in _NULLS]
+        if not empty:
+            return
+        stays = {name: _spelled(one) for name, one in pairs if (name, one) not in empty}
+        key = {names[place]: stays.get(names[place], f"?{names[place]}") for place in predicate.key}
+        rows = ", ".join(f"{name} = {text}" for name, text in {**key, **stays}.items())
+        same = "".join(f"{name} = {text}, " for name, text in key.items())
+        denied = ", ".join(f"!{predicate.name}({same}{name} = _)" for name, _ in empty)
+        edit = f"{predicate.name}({rows}), {denied}" if key else ""
+        for name, one in empty:
+            self.diagnostics.append(habits.null_habit(one.span, one.text, f"`{name}`", edit))
+        self.finish()
 
     def unread(self, place: int, span: Span | None) -> Variable:
         """Give the variable of a column that is not read, the only one of its name."""
@@ -551,6 +579,21 @@ class GoalReader:
         return Constant(value, column.kind, argument.span)
 
 
+def _renamed(name: str, arguments: list[Argument], known: Mapping[str, Predicate]) -> str:
+    """Write an atom with the names that are declared; nothing where none is near."""
+    near = habits.near_name(name, known)
+    if near is None or not all(one.name for one in arguments):
+        return ""
+    columns = [one.name for one in known[near].columns]
+    parts = []
+    for one in arguments:
+        column = one.name if one.name in columns else habits.near_name(one.name, columns)
+        if column is None:
+            return ""
+        parts.append(f"{column} = {_spelled(one)}")
+    return f"{near}({', '.join(parts)})"
+
+
 def _where_reading_matters(predicate: Predicate) -> frozenset[int]:
     """Return the columns of which it matters that a goal does not read them.
 
@@ -578,8 +621,13 @@ def _is_text(predicate: Predicate | None, place: int, name: str) -> bool:
 def _all_named(predicate: Predicate, arguments: list[Argument]) -> str:
     """Write a goal with the names of its arguments: those without go by their place."""
     parts = []
+    taken = {one.name for one in arguments}
     for place, one in enumerate(arguments):
-        name = one.name or (predicate.columns[place].name if place < predicate.arity else "column")
+        columns = [
+            each.name for each in (*predicate.columns[place : place + 1], *predicate.columns)
+        ]
+        name = one.name or next((each for each in columns if each not in taken), "column")
+        taken.add(name)
         parts.append(f"{name} = {_spelled(one)}")
     return f"{predicate.name}({', '.join(parts)})"
 

@@ -153,6 +153,8 @@ class TermParser(StructureParser):
     """The part of the parser that reads terms."""
 
     in_aggregate = False
+    joins_texts = False
+    """Whether `||` stands between texts, and is no operator on numbers."""
 
     def __init__(
         self, tokens: Tokens, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
@@ -269,6 +271,8 @@ class TermParser(StructureParser):
         if spelled in INFIX:
             self.advance()
             return spelled
+        if kind == "||" and self.joins_texts:
+            return ""
         right = SIGN_HABITS.get(kind) or (WORD_HABITS.get(spelled, "") if kind == "name" else "")
         if right and self._continues_arithmetic(grouped=grouped or kind == "name"):
             self.report(habits.operator_habit(self.here, spelled, right))

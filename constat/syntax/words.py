@@ -94,7 +94,7 @@ COMPARISON_SIGNS: Final = frozenset(COMPARISONS) - {
     sign for word in CONSTRAINT_WORDS for sign in (word, f"!{word}")
 }
 # What people of other languages write for a comparison, and what it is here.
-SQL_WORDS: Final = frozenset({"in", "between", "like"})
+SQL_WORDS: Final = frozenset({"in", "between", "like", "ilike", "regexp", "rlike"})
 """What stands between two terms in SQL and is no comparison here."""
 AGGREGATE_HABITS: Final = MappingProxyType(
     {"avg": "mean", "average": "mean", "total": "sum", "minimum": "min", "maximum": "max"}

@@ -119,6 +119,17 @@ def _factory(declared: CustomTier) -> Callable[[TierSettings], Tier]:
             raise _mistake(declared, "its factory is not written `package.module:callable`")
         try:
             found = getattr(importlib.import_module(module), name, None)
+        except ModuleNotFoundError as problem:
+            missing = problem.name or module
+            own = module == missing or module.startswith(f"{missing}.")
+            reason = f"there is no module `{missing}` on the path of Python"
+            hint = (
+                f"run with the folder of `{missing}` on the path: `PYTHONPATH=FOLDER constat ...`, "
+                "or install the package that has it"
+                if own
+                else f"`{module}` needs it: install the package that has `{missing}`"
+            )
+            raise _mistake(declared, reason, hint) from problem
         except Exception as problem:
             raise _mistake(declared, f"its module fails ({type(problem).__name__})") from problem
     else:
@@ -135,14 +146,14 @@ def _factory(declared: CustomTier) -> Callable[[TierSettings], Tier]:
     return cast("Callable[[TierSettings], Tier]", found)
 
 
-def _mistake(declared: CustomTier, reason: str) -> ConstatError:
+def _mistake(declared: CustomTier, reason: str, hint: str = "") -> ConstatError:
     return ConstatError(
         [
             Diagnostic(
                 "C0530",
                 f"tier `{declared.name}` cannot be used: {reason}",
                 declared.span,
-                help='name it as `factory: "package.module:callable"`',
+                help=hint or 'name it as `factory: "package.module:callable"`',
             )
         ]
     )

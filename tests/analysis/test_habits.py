@@ -91,6 +91,28 @@ CASES = [
      "sale(id = ?i, n = 900)", {(2,)}),
     (".decl got(who: symbol)\n", "got(?who) :- SELECT who FROM sale WHERE n = 900.",
      "SELECT who FROM sale WHERE n = 900", "sale(who = ?who, n = 900)", {("bob",)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w ilike "A%".', '?w ilike "A%"',
+     'match("[Aa].*", ?w)', {(1,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w regexp "[.]"', '?w regexp "[.]"',
+     'match(".*([.]).*", ?w)', None),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), lower(?w) = "BOB".', 'lower(?w) = "BOB"',
+     'match("[Bb][Oo][Bb]", ?w)', {(2,)}),
+    (IDS, "got(?i) :- sale(id = ?i), not exists at(id = ?i).", "not exists at(id = ?i)",
+     "!at(id = ?i)", {(3,)}),
+    (".decl got(w: symbol)\n", 'got(?x) :- sale(who = ?w), ?x = ?w || "-" || ?w.',
+     '?w || "-" || ?w', 'cat(?w, "-", ?w)', {("ann-ann",), ("bob-bob",), ("c.d-c.d",)}),
+    (".decl got(n: number)\n", "got(?s) :- sale(n = ?n), ?s = sum(?n).",
+     "got(?s) :- sale(n = ?n), ?s = sum(?n).", "got(?s) :- ?s = sum ?n : { sale(n = ?n) }.",
+     {(3400,)}),
+    (".decl got(n: number)\n", "got(sum(?n)) :- sale(n = ?n), ?n > 900.",
+     "got(sum(?n)) :- sale(n = ?n), ?n > 900.",
+     "got(?sum) :- ?sum = sum ?n : { sale(n = ?n), ?n > 900 }.", {(2500,)}),
+    (IDS, "got(?i) :- sale(id = ?i, n = ?n), sum(?n) > 950.",
+     "got(?i) :- sale(id = ?i, n = ?n), sum(?n) > 950.",
+     "got(?i) :- sale(id = ?i), ?sum = sum ?n : { sale(id = ?i, n = ?n) }, ?sum > 950.",
+     {(1,), (3,)}),
+    ("", "got(?i) :- sale(id = ?i, n = ?n), ?n > 950.", "got(?i) :-",
+     ".decl got(id: number)", None),
     (IDS, 'got(?i) :- sale(id = ?i, n = "many").', '"many"', "without quotes, such as `2`", None),
     (IDS, 'got(?i) :- sale(id = ?i, n = "900").', '"900"', "900", {(2,)}),
 ]  # fmt: skip
@@ -156,3 +178,68 @@ def test_a_null_is_no_comparison(tmp_path: Path) -> None:
         with pytest.raises(ConstatError) as caught:
             answers(tmp_path / "p", f"{WORLD}{IDS}got(?i) :- sale(id = ?i, who = ?w), {condition}.")
         assert "`constat help nulls`" in caught.value.diagnostics[0].help
+
+
+GOALS = [
+    ("sale(id = ?i, who = ?w), ?w in ('ann', 'bob')", "?w in ('ann', 'bob')",
+     'match("ann|bob", ?w)', 2),
+    ("sale(id = ?i, who = 'ann')", None, 'sale(id = ?i, who = "ann")', 1),
+    ("sale(id = ?i, who = ?w) where ?w = 'ann'", " where ?w = 'ann'", ', ?w = "ann"', 1),
+    ("sale(id = ?i, first = ?d), year(?d) = '2025'", "'2025'", "2025", 3),
+    ('sale(id = ?i, who = ?w), contains(?w, "o")', 'contains(?w, "o")', 'contains("o", ?w)', 1),
+    ('sale(id = ?i, who = ?w), match(?w, "a.*")', 'match(?w, "a.*")', 'match("a.*", ?w)', 1),
+    ("sale(n = ?n), ?s = sum(?n)", None, "?s = sum ?n : { sale(n = ?n) }", 1),
+    ("select count(*) from sale where n = 900", None, "?n = count : { sale(n = 900) }", 1),
+    ("select avg(amount) from sale where n = 900", None,
+     "?n = mean ?amount : { sale(amount = ?amount, n = 900) }", 1),
+    ("count(sale)", None, "?n = count : { sale(id = _) }", 1),
+    ("Sales(Id = ?i, Who = ann)", None, "sale(id = ?i, who = ann)", 1),
+    ("sale()", None, "sale(id = ?id)", 3),
+    ("sale(id = 1, 5)", None, "sale(id = 1, who = 5)", 0),
+    ("sale(id = ?_k)", "?_k", "?k", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("goal", "wrong", "edit", "count"), GOALS)
+def test_the_edit_of_a_goal_does_what_was_meant(
+    tmp_path: Path, goal: str, wrong: str | None, edit: str, count: int
+) -> None:
+    (tmp_path / "constat.yaml").write_text("rules: [rules.dl]\n")
+    (tmp_path / "rules.dl").write_text(WORLD)
+    with Session(tmp_path) as session:
+        with pytest.raises(ConstatError) as caught:
+            session.query(goal)
+        assert f"`{edit}`" in " ".join(one.help for one in caught.value.diagnostics)
+        mended = edit if wrong is None else goal.replace(wrong, edit)
+        assert len(session.query(mended).rows) == count
+
+
+def test_order_and_limit_are_options(tmp_path: Path) -> None:
+    (tmp_path / "constat.yaml").write_text("rules: [rules.dl]\n")
+    (tmp_path / "rules.dl").write_text(WORLD)
+    with Session(tmp_path) as session, pytest.raises(ConstatError) as caught:
+        session.query("sale(id = ?i, who = 'ann') order by ?i desc limit 5")
+    told = {one.code: one.help for one in caught.value.diagnostics}
+    assert told["C0430"] == "write `--order i:desc` and `--limit 5` instead"
+    assert told["C0104"] == 'write `"ann"`'
+
+
+def test_rows_without_a_value_are_asked_for_as_the_message_says(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as made:
+        made.executescript(
+            "CREATE TABLE sale (id INTEGER PRIMARY KEY, who TEXT);"
+            "INSERT INTO sale VALUES (1, 'ann'), (2, NULL);"
+        )
+    (tmp_path / "constat.yaml").write_text(
+        'rules: [rules.dl]\ndatabases: {shop: {uri: "sqlite:///shop.sqlite"}}\n'
+    )
+    (tmp_path / "rules.dl").write_text(
+        '.pragma "constat" "0.1"\n'
+        "@[key = id]\n.decl sale(id: number, @[null = none] who: symbol)\n"
+        '.input sale(source = "shop", query = "SELECT id, who FROM sale")\n'
+    )
+    with Session(tmp_path) as session:
+        with pytest.raises(ConstatError) as caught:
+            session.query("sale(who = NULL)")
+        edit = caught.value.diagnostics[0].help.split("`")[1]
+        assert [row.values for row in session.query(edit).rows] == [(2,)]

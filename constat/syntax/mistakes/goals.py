@@ -7,8 +7,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from constat.diagnostics import Diagnostic, Related, Span, nearest
+from constat.diagnostics import Diagnostic, Related, Span
 from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate, parse_value
+from constat.syntax.mistakes.habits import near_name
 from constat.syntax.mistakes.spelling import quoted, shown
 
 _EXAMPLES: Final = MappingProxyType(
@@ -46,9 +47,9 @@ def malformed(span: Span, reason: str, edit: str) -> Diagnostic:
     )
 
 
-def unknown_predicate(span: Span, name: str, known: list[str]) -> Diagnostic:
-    """A predicate that the rules do not declare."""
-    near = nearest(name, known)
+def unknown_predicate(span: Span, name: str, known: list[str], whole: str = "") -> Diagnostic:
+    """A predicate that the rules do not declare; `whole` is the atom with the names that are."""
+    near = whole or near_name(name, known)
     names = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")  # noqa: PLR2004  a line full
     edit = f"write `{near}`"
     if not near:
@@ -61,6 +62,19 @@ def unknown_predicate(span: Span, name: str, known: list[str]) -> Diagnostic:
         span,
         note=f"the rules declare: {names}" if known else "no rule file declares any predicate",
         help=edit,
+    )
+
+
+def counted_relation(span: Span, name: str, predicate: Predicate, inner: str = "") -> Diagnostic:
+    """`count(customer)`, `count(customer(country = "Chile"))`."""
+    first = predicate.columns[predicate.key[0] if predicate.key else 0].name
+    edit = f"?n = count : {{ {predicate.name}({inner or f'{first} = _'}) }}"
+    return Diagnostic(
+        "C0133",
+        f"`{name}` stands before what it counts",
+        span,
+        note="the aggregates are `count`, `sum`, `min`, `max` and `mean`",
+        help=f"write `{edit}`",
     )
 
 
@@ -77,16 +91,27 @@ def wrong_arity(span: Span, predicate: Predicate, written: Sequence[str]) -> Dia
         f"`{predicate.name}` has {predicate.arity} column{plural}, not {len(written)}",
         span,
         note=f"its columns are ({columns})",
-        help=f"write `{shown(f'{predicate.name}({named})') if few else example(predicate)}`"
-        + ("; columns that are not named may be anything" if few else ""),
+        help=_fitting(predicate, written, named if few else ""),
         related=() if predicate.span is None else (Related(predicate.span, "declared here"),),
     )
+
+
+def _fitting(predicate: Predicate, written: Sequence[str], named: str) -> str:
+    """Say how as many columns are given as there are; or none, where any row will do."""
+    if named:
+        text = f"{predicate.name}({named})"
+        text = text if len(text) <= _LONGEST_EDIT else shown(text)
+        return f"write `{text}`; columns that are not named may be anything"
+    if not written:
+        first = predicate.columns[predicate.key[0] if predicate.key else 0].name
+        return f"for any row write `{predicate.name}({first} = ?{first})`"
+    return f"write `{example(predicate)}`"
 
 
 def unknown_column(span: Span, name: str, predicate: Predicate) -> Diagnostic:
     """A named argument that is no column."""
     names = [column.name for column in predicate.columns]
-    near = nearest(name, names) or (names[0] if names else "")
+    near = near_name(name, names) or (names[0] if names else "")
     return Diagnostic(
         "C0183",
         f"`{predicate.name}` has no column `{shown(name)}`",

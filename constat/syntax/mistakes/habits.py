@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from constat.diagnostics import Diagnostic, Related, Span, nearest
 from constat.syntax.mistakes.spelling import quoted, shown
+from constat.syntax.words import AGGREGATE_HABITS
 
 MAX_DEPTH = 200
 MAX_ALTERNATIVES = 256
@@ -50,15 +51,17 @@ def comparison_habit(span: Span, spelling: str, right: str) -> Diagnostic:
     )
 
 
-def null_habit(span: Span, word: str, column: str) -> Diagnostic:
-    """`state = NULL`."""
+def null_habit(span: Span, word: str, column: str, edit: str = "") -> Diagnostic:
+    """`state = NULL`; `edit` is the goal that asks for what has no value."""
     name = shown(column) or "it"
     return Diagnostic(
         "C0118",
         f"`{word}` is no value, and nothing equals it",
         span,
         note="a column that a rule reads has a value, or is not known",
-        help=f"for rows without a value declare `@[null = none]` for {name}, name the rows that "
+        help=f"for rows without a value ask `{edit}`; certain where {name} is `@[null = none]`"
+        if edit
+        else f"for rows without a value declare `@[null = none]` for {name}, name the rows that "
         f"have one, and deny that (`constat help nulls`); a text of this name is "
         f'`"{word}"`',
     )
@@ -81,8 +84,11 @@ def sql_statement(span: Span, text: str) -> Diagnostic:
 
 
 _IDENTIFIER = r'"?[A-Za-z_][A-Za-z0-9_]*"?'
+_FOLDED = "count|sum|avg|min|max"
+_FOLD = re.compile(rf"({_FOLDED})\s*\(\s*(\*|{_IDENTIFIER})\s*\)", re.IGNORECASE)
 _SELECT = re.compile(
-    rf"select\s+(\*|{_IDENTIFIER}(?:\s*,\s*{_IDENTIFIER})*)\s+from\s+({_IDENTIFIER})"
+    rf"select\s+(\*|(?:{_FOLDED})\s*\(\s*(?:\*|{_IDENTIFIER})\s*\)|"
+    rf"{_IDENTIFIER}(?:\s*,\s*{_IDENTIFIER})*)\s+from\s+({_IDENTIFIER})"
     r"(?:\s+where\s+(.+?))?\s*;?\s*",
     re.IGNORECASE | re.DOTALL,
 )
@@ -93,6 +99,7 @@ _LONGEST = 2_000
 def as_atom(text: str) -> str:
     """Write a plain SELECT from one table as an atom; nothing where it is more than that."""
     found = _SELECT.fullmatch(text[:_LONGEST])
+    fold = None if found is None else _FOLD.fullmatch(found[1])
     if found is None:
         return ""
     conditions: list[str] = []
@@ -104,10 +111,29 @@ def as_atom(text: str) -> str:
             value = quoted(equal[2][1:-1]) if equal[2][0] in "'\"" else equal[2]
             conditions.append(f"{snake_case(equal[1])} = {value}")
     given = {one.partition(" ")[0] for one in conditions}
-    named = [] if found[1] == "*" else [snake_case(one.strip()) for one in found[1].split(",")]
+    named = (
+        []
+        if found[1] == "*" or fold is not None
+        else [snake_case(one.strip()) for one in found[1].split(",")]
+    )
     chosen = [f"{one} = ?{one}" for one in named if one not in given]
+    if fold is not None:
+        return _as_aggregate(fold, snake_case(found[2]), conditions)
     terms = ", ".join([*chosen, *conditions])
     return f"{snake_case(found[2])}({terms})" if terms else ""
+
+
+def _as_aggregate(fold: re.Match[str], table: str, conditions: list[str]) -> str:
+    """Write `count(*)` and `sum(total)` of a SELECT as an aggregate."""
+    word = fold[1].casefold()
+    function = AGGREGATE_HABITS.get(word, word)
+    column = "" if fold[2] == "*" else snake_case(fold[2])
+    target = "" if function == "count" or not column else f" ?{column}"
+    given = [f"{column} = {target.strip() or '_'}"] if column else []
+    terms = ", ".join([*given, *conditions])
+    if not terms or (function != "count" and not target):
+        return ""
+    return f"?n = {function}{target} : {{ {table}({terms}) }}"
 
 
 def snake_case(name: str) -> str:
@@ -124,18 +150,30 @@ def near_name(name: str, known: Iterable[str]) -> str | None:
     return plain if plain in names else nearest(name, names) or nearest(plain, names)
 
 
-def sql_habit(span: Span, word: str, edit: str) -> Diagnostic:
+def sql_habit(span: Span, word: str, edit: str, left: str = "") -> Diagnostic:
     """`?x in ("a", "b")`, `?x between 1 and 5`, `?x like "a%"`, `?x is null`."""
     note = "the comparisons are `=`, `!=`, `<`, `<=`, `>` and `>=`, `match` and `contains`"
     advice = f"write `{edit}`" if edit else f"compare with one of these in place of `{word}`"
     if word == "is":
         note = "no value is NULL: a column that a rule reads has a value, or is not known"
-        advice = "delete it; `constat help nulls` says how a rule asks for what is missing"
+        advice = (
+            f"delete the condition on `{left}` with the comma before it, if a value is wanted; "
+            "`constat help nulls` says how what is missing is asked for"
+        )
     return Diagnostic("C0118", f"`{shown(word)}` is not a comparison", span, note=note, help=advice)
+
+
+def in_double_quotes(text: str) -> str:
+    """Write texts in single quotes as the language does; all letters stay in their places."""
+    return _SINGLE.sub(lambda one: f'"{one[1]}"', text)
+
+
+_SINGLE = re.compile(r"""(?<![\w"])'([^'"\\\n\r]*)'""")
 
 
 def one_of(left: str, values: list[str], *, denied: bool) -> str:
     """Write `in` as alternatives, `not in` as a conjunction."""
+    values = [in_double_quotes(one) for one in values]
     if denied:
         return ", ".join(f"{left} != {one}" for one in values)
     return "(" + "; ".join(f"{left} = {one}" for one in values) + ")"
@@ -143,19 +181,35 @@ def one_of(left: str, values: list[str], *, denied: bool) -> str:
 
 def within(left: str, low: str, high: str, *, denied: bool) -> str:
     """Write `between` as two comparisons."""
+    low, high = in_double_quotes(low), in_double_quotes(high)
     if denied:
         return f"({left} < {low}; {left} > {high})"
     return f"{left} >= {low}, {left} <= {high}"
 
 
-def alike(left: str, pattern: str, *, denied: bool) -> str:
-    """Write `like` as `contains` or `match`."""
+def alike(left: str, pattern: str, *, denied: bool, cased: bool = True) -> str:
+    """Write `like` as `contains` or `match`; not `cased`, `ilike` takes letters of both cases."""
     sign, inner = "!" if denied else "", pattern[1:-1]
     plain = inner.strip("%")
-    if inner == f"%{plain}%" and not _WILD.search(plain):
+    if cased and inner == f"%{plain}%" and not _WILD.search(plain):
         return f'{sign}contains("{plain}", {left})'
-    parts = ({"%": ".*", "_": "."}.get(one) or _escaped(one) for one in inner)
+    written = _escaped if cased else without_case
+    parts = ({"%": ".*", "_": "."}.get(one) or written(one) for one in inner)
     return f'{sign}match("{"".join(parts)}", {left})'
+
+
+def searched(left: str, pattern: str, *, denied: bool) -> str:
+    """Write `regexp`, which finds its pattern anywhere, as `match`, which takes the whole text."""
+    return f'{"!" if denied else ""}match(".*({pattern[1:-1]}).*", {left})'
+
+
+def without_case(text: str) -> str:
+    """Write a text as a pattern that takes letters of both cases."""
+    pairs = ((one.upper(), one.lower()) for one in text)
+    return "".join(
+        _escaped(one) if up == low or len(up) != 1 or len(low) != 1 else f"[{up}{low}]"
+        for one, (up, low) in zip(text, pairs, strict=True)
+    )
 
 
 def literally(text: str) -> str:
