@@ -54,16 +54,18 @@ def comparison_habit(span: Span, spelling: str, right: str) -> Diagnostic:
 def null_habit(span: Span, word: str, column: str, edit: str = "") -> Diagnostic:
     """`state = NULL`; `edit` is the goal that asks for what has no value."""
     name = shown(column) or "it"
+    advice = (
+        f"for rows without a value declare `@[null = none]` for {name}, name the rows that have"
+        " one, and deny that (`constat help nulls`)"
+    )
+    if edit:
+        advice = f"for rows without a value ask `{edit}`; certain where {name} is `@[null = none]`"
     return Diagnostic(
         "C0118",
         f"`{word}` is no value, and nothing equals it",
         span,
         note="a column that a rule reads has a value, or is not known",
-        help=f"for rows without a value ask `{edit}`; certain where {name} is `@[null = none]`"
-        if edit
-        else f"for rows without a value declare `@[null = none]` for {name}, name the rows that "
-        f"have one, and deny that (`constat help nulls`); a text of this name is "
-        f'`"{word}"`',
+        help=f'{advice}; a text of this name is `"{word}"`',
     )
 
 
