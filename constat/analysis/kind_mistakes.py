@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
@@ -23,6 +24,7 @@ from constat.logic import (
     Comparison,
     Constant,
     Kind,
+    Negative,
     Positive,
     Signature,
     Term,
@@ -30,6 +32,7 @@ from constat.logic import (
     is_constructor,
     is_wildcard,
     parse_value,
+    term_variables,
 )
 from constat.syntax import print_atom, print_literal, print_term
 from constat.syntax.mistakes.habits import without_case
@@ -37,7 +40,7 @@ from constat.syntax.mistakes.spelling import quoted
 from constat.syntax.words import AGGREGATE_HABITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from constat.analysis.kind_classes import Classes
     from constat.analysis.types import TypeTable
@@ -765,23 +768,47 @@ def _as_aggregate(term: Apply, fold: str, rule: Rule, predicates: Mapping[str, P
             tested = f", {f' {one.operator} '.join(map(print_term, sides))}"
     head = replace(rule.head, terms=tuple(result if t == term else t for t in rule.head.terms))
     keys = [t for t in head.terms if isinstance(t, Variable) and t not in {result, *term.arguments}]
-    within = ", ".join(_in_aggregate(one, predicates, alone=len(atoms) == 1) for one in inner)
+    told = (*inner, Positive(head))
+    names = Counter(one.name for literal in told for one in _variables(literal))
+    if fold != "count":
+        names.update(one.name for one in term_variables(term))
+    single = {name for name, count in names.items() if count == 1}
+    within = ", ".join(_in_aggregate(one, predicates, single, len(atoms)) for one in inner)
     target = "" if fold == "count" else f" {print_term(term.arguments[0])}"
     groups = "".join(f"{one}, " for one in _groups(keys, atoms, predicates))
     text = f"{groups}{print_term(result)} = {fold}{target} : {{ {within} }}{tested}"
     return f"{print_atom(head)} :- {text}." if rule.head.terms else text
 
 
-def _in_aggregate(one: Literal, predicates: Mapping[str, Predicate], *, alone: bool) -> str:
-    """Write a literal by the names of its columns; among others with the key of its rows."""
+def _variables(literal: Literal) -> Iterator[Variable]:
+    """Yield the variables of a literal, as often as they stand there."""
+    match literal:
+        case Positive(atom) | Negative(atom):
+            terms: Sequence[Term] = atom.terms
+        case Comparison(left=left, right=right):
+            terms = (left, right)
+        case _:
+            terms = ()
+    for term in terms:
+        yield from term_variables(term)
+
+
+def _in_aggregate(
+    one: Literal, predicates: Mapping[str, Predicate], single: Collection[str], atoms: int
+) -> str:
+    """Write a literal by the names of its columns; among others with the key of its rows.
+
+    `single` are the variables that stand once: they may be anything.
+    """
     if not isinstance(one, Positive):
         return print_literal(one, predicates)
     predicate = predicates[one.atom.predicate]
     written = []
     for place, (column, part) in enumerate(zip(predicate.columns, one.atom.terms, strict=True)):
-        if not is_wildcard(part):
+        is_single = isinstance(part, Variable) and part.name in single
+        if not is_wildcard(part) and not is_single:
             written.append(f"{column.name} = {print_term(part)}")
-        elif place in predicate.key and not alone:
+        elif atoms > 1 and (is_single or place in predicate.key):
             written.append(f"{column.name} = _{column.name}")
     first = predicate.columns[predicate.key[0] if predicate.key else 0].name
     return f"{one.atom.predicate}({', '.join(written) or f'{first} = _{first}'})"

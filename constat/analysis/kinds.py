@@ -524,8 +524,8 @@ class _Inference:
         for call in reversed(self.calls):
             text_sum = sum_of_texts(call, self.classes) if self.souffle else None
             if text_sum is None:
-                found = check_call(call, self.classes)
-                self.diagnostics.extend(map(partial(self.in_rule, call.term), found))
+                wrong = check_call(call, self.classes)
+                self.diagnostics.extend(map(partial(self.in_rule, call.term), wrong))
             else:
                 self.diagnostics.append(as_warning(text_sum))
         for comparison, found in self.comparisons:

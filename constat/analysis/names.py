@@ -109,7 +109,8 @@ def _columns_told(
     for place, term in enumerate(atom.terms, start=1):
         column = given.get(term) if isinstance(term, Variable) else None
         if column is not None:
-            alone = sum(given.get(one) == column for one in atom.terms) == 1  # type: ignore[call-overload]
+            heads = (one for one in atom.terms if isinstance(one, Variable))
+            alone = sum(given.get(one) == column for one in heads) == 1
             yield f"{column.name if alone else names[place - 1]}: {column.type_name}"
         elif isinstance(term, Constant):
             yield f"c{place}: {term.kind.value}"

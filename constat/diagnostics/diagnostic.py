@@ -58,7 +58,10 @@ class Related:
 
 @frozen
 class Diagnostic:
-    """A fact in the user's words. `help` shows an edit that parses, `label` stands at the caret."""
+    """A fact in the user's words. `help` shows an edit that parses, `label` stands at the caret.
+
+    `about` is the name that it is about, for programs that choose by code what else to say.
+    """
 
     code: str
     message: str
@@ -68,6 +71,7 @@ class Diagnostic:
     help: str = ""
     related: tuple[Related, ...] = ()
     severity: Severity = Severity.ERROR
+    about: str = ""
 
     @property
     def place(self) -> tuple[bool, Span | str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final, NoReturn
@@ -509,7 +510,8 @@ class GoalReader:
         denied = ", ".join(f"!{predicate.name}({same}{name} = _)" for name, _ in empty)
         edit = f"{predicate.name}({rows}), {denied}" if key else ""
         for name, one in empty:
-            self.diagnostics.append(habits.null_habit(one.span, one.text, f"`{name}`", edit))
+            span = replace(one.span, column=one.span.end_column - len(one.text))
+            self.diagnostics.append(habits.null_habit(span, one.text, f"`{name}`", edit))
         self.finish()
 
     def unread(self, place: int, span: Span | None) -> Variable:
