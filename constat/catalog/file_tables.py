@@ -375,7 +375,8 @@ def _split_at(letter: str, lines: Sequence[str]) -> _Layout | None:
     widths = Counter(len(row) for _, row in rows if len(row) > 1)
     if not widths:
         return None
-    ((width, times),) = widths.most_common(1)
+    # Of two widths that are as frequent the greater one is that of the table, below its titles.
+    width, times = max(widths.items(), key=lambda one: (one[1], one[0]))
     # Titles above the table are no reason to mistake it.
     first = next(place for place, (_, cells) in enumerate(rows) if len(cells) == width)
     if times < _MOST_LINES * sum(bool(cells) for _, cells in rows[first:]):
@@ -425,10 +426,28 @@ def header_place(rows: Sequence[Cells]) -> int:
         names = [cell.strip().casefold() for cell in cells if cell and cell.strip()]
         apart = len({*names}) == len(names) and not all(map(_is_plain, names))
         if names and len(names) == width == max(columns) - min(columns) + 1 and apart:
-            return place
+            return place + _names_follow(rows[place + 1 :])
         if len(names) * 2 > width or place == _MOST_TITLES:
             break
     return 0
+
+
+def _names_follow(rows: Sequence[Cells]) -> bool:
+    """Tell whether the first row names columns, and the line above it is a title as wide as it.
+
+    It holds different words alone, one of them above a column of numbers.
+    """
+    if len(rows) <= _LEAST_SUMMED:
+        return False
+    names = [(cell or "").strip() for cell in rows[0]]
+    if len({*names}) < len(names) or any(
+        not one or one in _NO_VALUE or _is_number(one) or len(one) > _LONGEST_WORD for one in names
+    ):
+        return False
+    below = [one for one in rows[1:] if len(one) == len(names)]
+    return len(below) >= _LEAST_SUMMED and any(
+        all(cell and _is_number(cell) for cell in cells) for cells in zip(*below, strict=True)
+    )
 
 
 def guess_cells(
@@ -583,6 +602,7 @@ MOST_BELOW: Final = 50
 """How many lines below the rows are looked for, where nothing says how many there are."""
 _MOST_SUMMED: Final = 1_000_000
 _FIRST_COLUMNS: Final = 8
+_LONGEST_WORD: Final = 40
 _LOOKED_ABOVE: Final = 200
 _LEAST_ALIKE: Final = 4
 _WIDEST_LETTER: Final = 2
@@ -610,11 +630,18 @@ _FIGURES: Final = (
     *("nombre", "media", "promedio", "mediana", "gemiddelde", "aantal", "\u00f8"),
 )
 """What a line of totals may begin with too; each may also name a row, but for its figures."""
+_WORDS: Final = re.compile(r"[^\W\d_]+")
 _COUNTED: Final = re.compile(
     r"\W*\d[\d.,]*\s+(rows?|records?|entries|items|lines|zeilen|datens\u00e4tze|eintr\u00e4ge"
     r"|buchungen|positionen)\b",
     re.IGNORECASE,
 )
+_SUM_WORDS: Final = frozenset(
+    {"total", "totals", "sum", "summe", "summen", "gesamt", "ergebnis", "subtotal", "zwischensumme"}
+    | {"somme", "totale", "totaal", "suma", "summa", "gesamtsumme", "subtotale", "subtotaal"}
+)
+"""With a name before or behind they are totals of a group, where they hold its sums."""
+_SIGNS: Final = " \t#*=:-\u2013\u2014"
 _SUMMED_BY_FORMULA: Final = re.compile(
     r"=\s*(SUM|SUMME|SUBTOTAL|TEILERGEBNIS|AGGREGATE)\(", re.IGNORECASE
 )
@@ -660,9 +687,9 @@ def _is_beginning(value: str, column: Sequence[str]) -> bool:
 
 def saying_total(columns: Sequence[str]) -> str:
     """Give the condition of SQL for rows that may begin with a word for totals."""
-    words = "|".join(re.escape(one) for one in _TOTALS)
+    words = "|".join(re.escape(one) for one in (*_TOTALS, *sorted(_SUM_WORDS)))
     cells = ", ".join(f"nullif(trim({one}), '')" for one in columns[:_FIRST_COLUMNS])
-    return f"regexp_matches(lower(coalesce({cells})), '^({words})(\\P{{L}}|$)')"
+    return f"regexp_matches(lower(coalesce({cells})), '(^|\\P{{L}})({words})(\\P{{L}}|$)')"
 
 
 class LastLines:
@@ -807,7 +834,9 @@ _LACKS: Final = " has no line below its rows that begins with `{}`, as its `foot
 
 def has_parts(rows: Sequence[Cells]) -> bool:
     """Tell whether a line holds the sums of the lines since the total above it."""
-    marks = [place for place, cells in enumerate(rows) if _says_total(cells)]
+    marks = [
+        place for place, cells in enumerate(rows) if _says_total(cells) or _mentions_total(cells)
+    ]
     return any(
         _summarises(rows[before + 1 : place], rows[place])
         for before, place in zip([-1, *marks], marks, strict=False)
@@ -873,7 +902,7 @@ def _may_have_totals(last: Sequence[Cells], cut: int) -> bool:
     left = last[: len(last) - cut]
     named = [_filled(cells[0]) for cells in left]
     # Those without a first cell, where there are any, are the last ones.
-    return any(map(_says_figure, left)) or (
+    return any(_says_figure(one) or _mentions_total(one) for one in left) or (
         named[:1] == [True] and named[-1:] == [False] and sorted(named, reverse=True) == named
     )
 
@@ -885,18 +914,27 @@ def _totals(rows: Sequence[Cells]) -> int:
     """
     for place in range(max(0, len(rows) - MOST_BELOW), len(rows)):
         total = rows[place]
-        if not _says_figure(total) and not _lacks_name(total, rows[:place]):
-            continue
         above = [cells for cells in rows[:place] if not _says_figure(cells)]
+        short = bool(above) and _is_short_total(total, above)
+        if not (short or _says_figure(total) or _lacks_name(total, rows[:place])):
+            continue
         below = rows[place + 1 :]
         used = set().union(*map(_columns, above[-MOST_BELOW:]))
         free: set[int] = set()
         if (bool(above) and _is_alone(total) and _counts(total)) or _summarises(above, total):
             # What is no row fills no column that the total leaves to the rows.
             free = _columns(total) if used - _columns(total) else set()
-        elif not (above and _says_total(total)) or any(map(_says_total, rows[:place])):
+        elif not short and (
+            not (above and _says_total(total)) or any(map(_says_total, rows[:place]))
+        ):
             continue
-        if all(_says_figure(one) or _is_note(one) or _columns(one) <= free for one in below):
+        if all(
+            _says_figure(one)
+            or _is_note(one)
+            or _columns(one) <= free
+            or _is_short_total(one, above)
+            for one in below
+        ):
             return len(rows) - place
     return 0
 
@@ -937,7 +975,7 @@ def _is_alone(cells: Cells) -> bool:
 def _first(cells: Cells) -> str:
     """Give the first words of a line, without what ends them."""
     found = next((cell for cell in cells if cell and cell.strip()), "")
-    return found.strip().rstrip(":").strip()
+    return found.strip(_SIGNS).strip()
 
 
 def _is_word(text: str) -> bool:
@@ -946,13 +984,26 @@ def _is_word(text: str) -> bool:
 
 def _is_note(cells: Cells) -> bool:
     """Tell whether a line is empty but for words, such as `* without VAT`: no name of a row."""
-    first = _first(cells)
+    first = next((cell.strip() for cell in cells if _filled(cell) and cell), "")
     return _is_alone(cells) and (not first or " " in first or not first[0].isalnum())
 
 
 def _says_total(cells: Cells) -> bool:
     """Tell whether a line begins with a word for totals that hardly names a row."""
     return _begins(cells, _TOTALS)
+
+
+def _mentions_total(cells: Cells) -> bool:
+    """Tell whether a word for totals stands in the first cell beside others: `North Total`."""
+    return not _SUM_WORDS.isdisjoint(_WORDS.findall(_first(cells).casefold()))
+
+
+def _is_short_total(cells: Cells, above: Sequence[Cells]) -> bool:
+    """Tell whether a line mentions totals, and is empty where all lines above it are not."""
+    empty = [place for place, cell in enumerate(cells) if not _filled(cell)]
+    return _mentions_total(cells) and any(
+        all(place < len(one) and _filled(one[place]) for one in above) for place in empty
+    )
 
 
 def _says_figure(cells: Cells) -> bool:

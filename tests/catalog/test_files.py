@@ -946,6 +946,10 @@ MAY = "footer: {optional: [Total]}"
         ("", "Max,2\nMin,1\n", "write `footer: [Max, Min]`"),
         ("", "Total,4\n", "write `footer: [Total]`"),
         ("", "Endsaldo,1000\n", "write `footer: [Endsaldo]`"),
+        ("", "North Total,3\nc,4\nd,5\nSouth Total,9\n", "may hold totals among its rows"),
+        ("", "c,4\nSumme Nord,7\n" + "d,5\n" * 60, "may hold totals among its rows"),
+        ("", "# lines: 2,\n", "ends with 1 line below its rows"),
+        ("", "a total,\nb total,\n", "ends with 2 lines below its rows"),
         ("", "c,4\nTotal,7\n" + "d,5\n" * 60, "may hold totals among its rows"),
         # What leaves out a row, or reads a total as one, is told, and gives no rows at all.
         ("footer: 1", "", "one of the last 1 line, which `footer: 1` leaves out, looks like a row"),
@@ -987,6 +991,22 @@ def test_what_is_a_row_stays_one(
 ) -> None:
     setting = written_as(tmp_path, "t.csv", content.encode(), footer, AMOUNTS)
     assert rows(setting.ask("p")) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "setting"),
+    [
+        ("Report,May\nid,n\n1,2\n2,3\n", TableFiles("t.csv", skip=1)),
+        ("List;Stand;2025\nid;name;n\n1;a;2\n2;b;3\n", TableFiles("t.csv", ";", skip=1)),
+        ("id,n\nNA,NA\n1,2\n2,3\n", TableFiles("t.csv")),
+        ("id,n\na,b\nc,d\ne,f\n", TableFiles("t.csv")),
+        ("x;1\ny;2\n\na;b;c;d\n1;2;3;4\n", TableFiles("t.csv", ";", skip=3)),
+    ],
+)
+def test_titles_with_as_many_fields_as_the_table_are_none_of_it(
+    tmp_path: Path, content: str, setting: TableFiles
+) -> None:
+    assert guess(tmp_path, content.encode()) == setting
 
 
 MANY = [f"a{one}" for one in range(10)]
