@@ -32,6 +32,7 @@ from constat.logic import (
     unread_variables,
 )
 from constat.proof.encoding import reachable
+from constat.proof.sentences import PLAIN, describe_some, speech_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -250,30 +251,15 @@ class _Projector:
         return _Added(Predicate(fresh, columns, attributes=told), rule, kinds)
 
 
-# In the languages that sentences can be given in, what comes before the sentence of the predicate:
-# that there is such a row, and that there is none. Others take the sentence without a language.
-_SOME: Final = (
-    ("says", "says_not", "there is {} such that ", "there is no {} such that ", "some ", " and "),
-    ("says.de", "says_not.de", "für ein {} gilt: ", "für kein {} gilt: ", "", " und "),
-)
-
-
 def _said_of_some(predicate: Predicate, kept: tuple[int, ...]) -> dict[str, str]:
-    """Give the sentences of "some row of p": those of p, where what is not said is a word."""
-    shown = [predicate.columns[place].name for place in kept]
-    free = [one.name for one in predicate.columns if one.name not in shown]
+    """Give the sentences of "some row of p", in the languages that p has sentences in."""
+    shown = {name: f"{{{name}}}" for name in (predicate.columns[place].name for place in kept)}
     told: dict[str, str] = {}
-    for says, says_not, holds, fails, article, joint in _SOME:
-        template = predicate.attributes.get(says)
-        if template is None:
-            continue
-        for name in free:
-            template = template.replace(f"{{{name}}}", name)
-        told[says] = holds.format(joint.join(f"{article}{name}" for name in free)) + template
-        told[says_not] = fails.format(joint.join(free)) + template
-    if "says" not in told:
-        named = " and ".join(f"{name} {{{name}}}" for name in shown)
-        told["says"] = f"{predicate.name} has some row" + (f" with {named}" if named else "")
+    for ending, speech in (("", PLAIN), (".de", speech_in("de_DE"))):
+        if not ending or f"says{ending}" in predicate.attributes:
+            for form, holds in (("says", True), ("says_not", False)):
+                said = describe_some(predicate, shown, holds=holds, speech=speech)
+                told[f"{form}{ending}"] = said
     return told
 
 

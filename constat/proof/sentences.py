@@ -59,8 +59,12 @@ _OF: Final = Spoken("{0} of {1}", "{0} von {1}")
 _HOLDS: Final = Spoken("{0} holds", "{0} gilt")
 _HOLDS_FOR: Final = Spoken("{0} holds for {1}", "{0} gilt für {1}")
 _NOT_SO: Final = Spoken("it is not so that {0}", "es trifft nicht zu, dass gilt: {0}")
-_NONE: Final = Spoken("there is no {0} for which {1}", "es gibt nichts als {0}, so dass gilt: {1}")
+_SOME: Final = Spoken("some {0}", "ein {0}")
+_NO: Final = Spoken("no {0}", "kein {0}")
 _NOTHING_SAYS: Final = Spoken("nothing says that {0}", "nichts sagt, dass gilt: {0}")
+_SUCH: Final = Spoken("there is {0} such that {1}", "für {0} gilt: {1}")
+_ENTRY: Final = Spoken("there is {0} of {1}", "es gibt {0} von {1}")
+_ENTRY_WITH: Final = Spoken("there is {0} of {1} with {2}", "es gibt {0} von {1} mit {2}")
 _NOT_KNOWN: Final = Spoken("it is not known whether {0}", "es ist nicht bekannt, ob gilt: {0}")
 _STATED: Final = Spoken("this is stated by the rules", "das steht so in den Regeln")
 _AND: Final = Spoken(" and ", " und ")
@@ -89,6 +93,10 @@ _NAMES: Final = frozenset({"id", "year"})
 _NO_STYLE: Final[Attributes] = MappingProxyType({})
 
 
+_CURRENCIES: Final = frozenset("$€£")
+"""Units of which parts are written in hundredths: ``$49,979.90``."""
+
+
 class Measured(str):
     """A value with its unit; ``bare`` is for a template that has the unit beside it already."""
 
@@ -106,6 +114,9 @@ class Measured(str):
         return found
 
 
+_NOUNS_ARTICLE: Final = re.compile(r"\A(?:the|some|any|no) ")
+
+
 class Noun(str):
     """What stands for a value that no rule instance gives: ``the application``."""
 
@@ -114,7 +125,12 @@ class Noun(str):
     @property
     def bare(self) -> str:
         """The noun without its article."""
-        return self.removeprefix("the ")
+        return _NOUNS_ARTICLE.sub("", self)
+
+    @property
+    def article(self) -> str:
+        """What stands before the noun."""
+        return self[: len(self) - len(self.bare)]
 
 
 def style_of(column: Column) -> Attributes:
@@ -171,7 +187,10 @@ class Speech:
         if style and kind.numeric:
             number = Decimal(shown if kind is Kind.FLOAT else slot)
             hundredfold = 2 if "percent" in style else 0
-            return self._measured(_placed(number, style.get("places", ""), hundredfold), style)
+            places = style.get("places", "")
+            if not places and style.get("unit", "") in _CURRENCIES and number % 1:
+                places = "2"
+            return self._measured(_placed(number, places, hundredfold), style)
         spelled = (
             self._plain(slot, kind, shown)
             if self.locale is None
@@ -288,7 +307,7 @@ def _fitted(noun: Noun, before: str, behind: str) -> tuple[str, str, str]:
         head, own = before[: said.start(1)], before[said.start(1) :].rstrip()
         bare = noun.bare == last and not _DETERMINED.search(head) and own.islower()
         # "Of application {application}" is of the application.
-        return f"{head}{'the ' if bare else ''}{own}", "", behind
+        return f"{head}{(noun.article or 'the ') if bare else ''}{own}", "", behind
     if f" {before.casefold()}".endswith(f" {last.casefold()} of "):
         return before[: -len(" of ")], "", behind
     if next_word and _is_same_unit(last, next_word.group(1)):
@@ -299,7 +318,7 @@ def _fitted(noun: Noun, before: str, behind: str) -> tuple[str, str, str]:
 _CURRENCY_BEFORE: Final = re.compile(r"[$€£¥]\Z")
 _SIGN_BEHIND: Final = re.compile(r"\s?[%€£$¥]")
 _DETERMINED: Final = re.compile(
-    r"(?<![^\W_])(?:an?|the|no|its|his|her|their|this|that|each|every|any) \Z", re.IGNORECASE
+    r"(?<![^\W_])(?:an?|the|no|its|his|her|their|this|each|every|any) \Z", re.IGNORECASE
 )
 
 
@@ -433,9 +452,26 @@ def deny_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str
 def deny_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech = PLAIN) -> str:
     """Say that a fact is absent whose values are texts already, by column."""
     template = speech.template(predicate.attributes, "says_not")
+    if not template and speech.said(_AND) == _AND.english:
+        template = _turned_round(speech.template(predicate.attributes, "says") or "")
     if template:
         return _said(template, predicate, shown, speech)
     return speech.said(_NOT_SO, describe_row(predicate, shown, speech))
+
+
+def _turned_round(template: str) -> str:
+    """Return ``{c} is not blocked`` for ``{c} is blocked``; empty where more than that is said."""
+    found = _STATING.match(template)
+    if found is None or _NEGATING.search(template) or _QUALIFYING.search(template):
+        return ""
+    return f"{found.group()} not{template[found.end() :]}"
+
+
+_STATING: Final = re.compile(r"[^,:;()]*?\} (?:is|was|are|were|may|can)(?= )")
+_QUALIFYING: Final = re.compile(
+    r"[,:;()]|\b(?:and|or|but|if|both|still|always|already|also|too|exactly|least|most|more|less"
+    r"|fewer|some|several|that|which|who|because|since)\b"
+)
 
 
 def doubt_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
@@ -461,20 +497,143 @@ def describe_pattern(
     shown: dict[str, str] = {}
     for column, slot in zip(predicate.columns, row, strict=True):
         if isinstance(slot, Open):
-            shown[column.name] = Noun(speech.said(_THE, words(column.name)))
+            shown[column.name] = Noun(speech.said(_THE, column_noun(column)))
         elif not is_left_out(slot):
             style = style_of(column)
             shown[column.name] = speech.value(slot, column.kind, column.name, style)
     if holds:
         return describe_row(predicate, shown, speech)
-    free = [
-        words(one.name) for one, slot in zip(predicate.columns, row, strict=True) if slot is OPEN
-    ]
-    if not free:
+    if not any(slot is OPEN for slot in row):
         return deny_row(predicate, shown, speech)
     # That a value is not some value says nothing: there is none at all.
-    said = describe_row(predicate, shown, speech)
-    return speech.said(_NOTHING_SAYS, said) if free[1:] else speech.said(_NONE, free[0], said)
+    known = {
+        column.name: shown[column.name]
+        for column, slot in zip(predicate.columns, row, strict=True)
+        if slot is not OPEN and column.name in shown
+    }
+    return describe_some(predicate, known, holds=False, speech=speech)
+
+
+# What a column is called where it stands for a value: names that are no nouns are quoted.
+
+_NO_NOUN: Final = frozenset(
+    {
+        *("at", "by", "from", "how", "in", "most", "on", "since", "to", "until", "what", "when"),
+        *("where", "who", "why", "above", "below", "began", "born", "bought", "given", "held"),
+        *("kept", "known", "least", "made", "missing", "own", "paid", "said", "sent", "shown"),
+        *("spent", "sold", "taken", "refer", "approve", "idle"),
+    }
+)
+_ADJECTIVES: Final = frozenset(
+    {"earlier", "first", "high", "last", "later", "longer", "low", "next", "second", "whole"}
+)
+_DONE: Final = re.compile(r"[a-z]{3,}(?<!e)ed")
+_DAYS: Final = frozenset({Kind.DATE, Kind.TIMESTAMP})
+_OF_KIND: Final = MappingProxyType(
+    {
+        Kind.DATE: "day",
+        Kind.TIMESTAMP: "moment",
+        Kind.NUMBER: "number",
+        Kind.DECIMAL: "amount",
+        Kind.FLOAT: "amount",
+    }
+)
+
+
+def column_noun(column: Column) -> str:
+    """Return the noun of a column: ``order``; ``first day``, or a quoted name of no noun."""
+    name = words(column.name)
+    return "other one" if name == "other" else as_noun(name, column.kind)
+
+
+def as_noun(name: str, kind: Kind | None) -> str:
+    """Return a name as a noun; what is none gets one that fits its kind."""
+    said = "value" if kind is None else _OF_KIND.get(kind, "value")
+    first = name.split(" ", maxsplit=1)[0]
+    if name in _ADJECTIVES and kind in _DAYS:
+        return f"{name} {said}"
+    if first in _NO_NOUN or (first == name and _DONE.fullmatch(name)) or name in _ADJECTIVES:
+        return f"{said} \u2018{name}\u2019"
+    return name
+
+
+_NEGATING: Final = re.compile(
+    r"\b(?:no|none|not|nothing|nobody|never|neither|nor|without|cannot|unless|only|every|each|all|any"
+    r"|nicht|nichts|kein|keine|keinen|niemand|ohne)\b",
+    re.IGNORECASE,
+)
+_VERB: Final = re.compile(
+    r"(?:is|was|has|had|may|must|can|does|did|will|should|[a-z]{3,}(?:[^su\W]s|ed))\b(?! and\b)"
+)
+
+
+def describe_some(
+    predicate: Predicate, shown: Mapping[str, str], *, holds: bool = True, speech: Speech = PLAIN
+) -> str:
+    """Say that there is some row with these values, or none; the other columns may be anything.
+
+    Of ``{supplier} supplied {lot} on {day}`` and a lot there is "no supplier that supplied L1 on
+    any day". Values may be placeholders: then it is a template.
+    """
+    free = [one for one in predicate.columns if one.name not in shown]
+    template = speech.template(predicate.attributes, "says")
+    article = _SOME if holds else _NO
+    if template is None:
+        told = _listed([_column_said(words(name), value) for name, value in shown.items()], speech)
+        entry = speech.said(article, speech.said(_AN_ENTRY))
+        parts = (entry, words(predicate.name), *filter(None, [told]))
+        return speech.said(_ENTRY_WITH if told else _ENTRY, *parts)
+    head, colon, tail = template.partition(": ")
+    names = {one.name for one in free}
+    if colon and names == set(_PLACEHOLDER.findall(tail)):
+        # What is behind the colon is only the details.
+        said = fill(head, shown)
+        return said if holds else speech.said(_NOTHING_SAYS, said)
+    nouns = {one.name: column_noun(one) for one in free}
+    named = {name: Noun(speech.said(_THE, noun)) for name, noun in nouns.items()}
+    plain = describe_row(predicate, {**shown, **named}, speech)
+    simple = not _NEGATING.search(template)
+    if speech.said(_AND) == _AND.english and (simple or not free[1:]):
+        said = _that(predicate, shown, nouns, article=article.english.partition(" ")[0])
+        if said or (simple and (said := _direct(predicate, shown, free, holds=holds))):
+            return said
+    every = speech.said(article, _listed(list(nouns.values()), speech))
+    if holds:
+        every = _listed([speech.said(article, one) for one in nouns.values()], speech)
+    return speech.said(_SUCH, every, plain)
+
+
+_AN_ENTRY: Final = Spoken("entry", "Eintrag")
+
+
+def _that(
+    predicate: Predicate, shown: Mapping[str, str], nouns: Mapping[str, str], *, article: str
+) -> str:
+    """Say ``there is no supplier that supplied L1``, if the sentence begins with a free column."""
+    others = "some" if article == "some" else "any"
+    for name, noun in nouns.items():
+        told = {one: Noun(f"{others} {other}") for one, other in nouns.items()}
+        said = describe_row(predicate, {**shown, **told, name: Noun(f"the {noun}")})
+        rest = said.removeprefix(f"the {noun} ")
+        if rest != said and _VERB.match(rest):
+            return f"there is {article} {noun} that {rest}"
+    return ""
+
+
+def _direct(
+    predicate: Predicate, shown: Mapping[str, str], free: Sequence[Column], *, holds: bool
+) -> str:
+    """Say ``it is a version of no package``: what is free stands where its value would stand."""
+    places = _PLACEHOLDER.findall(predicate.attributes["says"])
+    order = sorted(free, key=lambda one: places.index(one.name) if one.name in places else -1)
+    if any(one.kind.numeric and not one.name.endswith("s") for one in free):
+        return ""
+    if order[0].kind in _DAYS or order[0].name not in places:
+        return ""
+    told = {one.name: Noun(f"{'some' if holds else 'any'} {column_noun(one)}") for one in free}
+    if not holds:
+        told[order[0].name] = Noun(f"no {column_noun(order[0])}")
+    return describe_row(predicate, {**shown, **told})
 
 
 def is_left_out(cell: object) -> bool:
@@ -989,13 +1148,15 @@ class RuleWords:
                     found = _column_noun(predicates[atom.predicate], place, rank)
                     if term.name not in best or found[0] < best[term.name][0]:
                         best[term.name] = found
+        kinds = _kinds_in(rule, predicates)
         nouns: dict[str, Noun] = {}
         taken: set[str] = set()
         for variable in _variables_in(rule):
             own = words(variable.strip("_"))
-            _, noun, owned = best.get(variable, (0, own, own))
+            named = as_noun(own, kinds.get(variable))
+            _, noun, owned = best.get(variable, (0, named, named))
             telling = len(own) >= _TELLING and own not in {"one", "other"}
-            ways = (noun, own if telling else noun, owned)
+            ways = (noun, named if telling else noun, owned)
             numbered = (
                 f"{prefix}{noun}" for prefix in chain(_COUNTED, map("{}th ".format, count(6)))
             )
@@ -1016,6 +1177,49 @@ class RuleWords:
             template, values | {one.name: self.term(t) for one, t in head} | dict(self.nouns)
         )
 
+    def contradicted(self) -> tuple[tuple[str, str], ...]:
+        """Give what its words say of two values, and what is checked of them instead.
+
+        Only comparisons are looked at that stand between two values of the rule's own words.
+        """
+        template = self.rule.attributes.get("says", "")
+        columns = self.predicates[self.rule.head.predicate].columns
+        names = {
+            column.name: term.name
+            for column, term in zip(columns, self.rule.head.terms, strict=True)
+            if isinstance(term, Variable)
+        }
+        found: dict[tuple[str, str], None] = {}
+        places = list(_PLACEHOLDER.finditer(template))
+        for place, one in enumerate(places):
+            end = places[place + 1].start() if place + 1 < len(places) else len(template)
+            between = template[one.end() : end]
+            said = list(_COMPARING.finditer(between))
+            number = _FIRST_NUMBER.search(between, said[0].end()) if said else None
+            others = [places[place + 1].group(1)] if place + 1 < len(places) else []
+            if len(said) != 1 or not (number or others):
+                continue
+            if _NEGATING.search(between[: said[0].start()]):
+                continue
+            left, *right = (
+                names.get(name.lstrip("?"), name.lstrip("?")) for name in (one.group(1), *others)
+            )
+            checked = self._checked(left, number.group() if number else right[0])
+            operator = _OPERATOR_OF[_COMPARING_KEY.sub(" ", said[0].group().casefold())]
+            if checked and not any(_operator_from(one, left) == operator for one in checked):
+                found[said[0].group(), "; ".join(self.requires(one) for one in checked)] = None
+        return tuple(found)
+
+    def _checked(self, left: str, right: str) -> list[Comparison]:
+        """Return the orderings of the rule between a variable and another, or a number."""
+        return [
+            one
+            for one in self.rule.body
+            if isinstance(one, Comparison)
+            and one.operator in _MIRRORED
+            and {_named(one.left), _named(one.right)} == {left, right.replace(",", "")}
+        ]
+
     def term(self, term: Term) -> str:
         """Say a term: the column of a variable, a constant, how something is calculated."""
         match term:
@@ -1035,14 +1239,7 @@ class RuleWords:
             case Comparison(operator=operator):
                 return self._compares(literal, operator)
             case Negative(atom):
-                declared, shown = self.predicates[atom.predicate], self._row(atom)
-                # What is said of "some row of p" where nobody gave p a sentence is no English.
-                base, dot, _ = declared.name.partition(".")
-                if dot and declared.attributes.get("says", "").startswith(f"{base} has some row"):
-                    told = [_column_said(words(name), value) for name, value in shown.items()]
-                    with_values = f" with {_listed(told)}" if told else ""
-                    return f"there is no entry of {words(base)}{with_values}"
-                return deny_row(declared, shown)
+                return deny_row(self.predicates[atom.predicate], self._row(atom))
             case Positive(atom):
                 return describe_row(self.predicates[atom.predicate], self._row(atom))
             case Aggregate():
@@ -1088,6 +1285,43 @@ class RuleWords:
         return f"{PLAIN.said(_IS, self.term(literal.result), what)}{where}"
 
 
+# How words compare two values, for what a rule says to be held against what it checks.
+
+_WORDS_OF: Final = MappingProxyType(
+    {
+        ">=": "at least|not less than|no less than|not below|not fewer than|not before"
+        "|no earlier than",
+        "<=": "at most|not more than|no more than|not above|not over|not after|no later than|up to",
+        ">": "more than|exceeds|exceed|above|greater than|higher than|after|later than|longer than"
+        "|older than",
+        "<": "less than|fewer than|below|lower than|before|earlier than|shorter than|younger than"
+        "|not yet",
+    }
+)
+_OPERATOR_OF: Final = MappingProxyType(
+    {said: operator for operator, several in _WORDS_OF.items() for said in several.split("|")}
+)
+_COMPARING: Final = re.compile(
+    rf"\b(?:{'|'.join(sorted(_OPERATOR_OF, key=len, reverse=True))})\b".replace(" ", r"\s+"),
+    re.IGNORECASE,
+)
+_COMPARING_KEY: Final = re.compile(r"\s+")
+_FIRST_NUMBER: Final = re.compile(r"(?<![\w.])[0-9][0-9,]*(?:\.[0-9]+)?")
+_MIRRORED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
+
+
+def _named(side: Term) -> str:
+    """Return the name of a variable or the spelling of a constant; empty for what is computed."""
+    if isinstance(side, Variable):
+        return side.name
+    return display_value(side.value, side.kind) if isinstance(side, Constant) else ""
+
+
+def _operator_from(literal: Comparison, left: str) -> str:
+    """Return the operator of an ordering as it is read from one of its sides."""
+    return literal.operator if _named(literal.left) == left else _MIRRORED[literal.operator]
+
+
 def _atoms_in(rule: Rule) -> Iterator[tuple[int, Atom]]:
     """Yield the atoms, with 0 for the head, 1 for the body and 2 for what is folded."""
     yield 0, rule.head
@@ -1098,11 +1332,28 @@ def _atoms_in(rule: Rule) -> Iterator[tuple[int, Atom]]:
                 yield rank, one.atom
 
 
+def _kinds_in(rule: Rule, predicates: Mapping[str, Predicate]) -> dict[str, Kind]:
+    """Return the kinds of variables, as far as a column or what computes them tells."""
+    found = {
+        term.name: kind
+        for _, atom in _atoms_in(rule)
+        for kind, term in zip(predicates[atom.predicate].kinds, atom.terms, strict=True)
+        if isinstance(term, Variable)
+    }
+    for one in rule.body:
+        if isinstance(one, Comparison) and isinstance(one.left, Variable):
+            kind = one.right.kind if isinstance(one.right, Apply) else None
+            if kind is not None:
+                found.setdefault(one.left.name, kind)
+    return found
+
+
 def _column_noun(predicate: Predicate, place: int, rank: int) -> tuple[int, str, str]:
     """Return how far from the head a column is, what it is called, and that with its owner."""
-    column, whole = words(predicate.columns[place].name), words(predicate.name)
-    whole = whole.removeprefix("is ").removesuffix(" of")
     kind = predicate.columns[place].kind
+    name, whole = words(predicate.columns[place].name), words(predicate.name)
+    whole = whole.removeprefix("is ").removesuffix(" of")
+    column = name if name == whole else as_noun(name, kind)
     owned = f"{whole}' {column}" if whole.endswith("s") else f"{whole}'s {column}"
     if rank == 0:
         return rank, column, owned

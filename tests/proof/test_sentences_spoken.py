@@ -30,7 +30,15 @@ from constat.logic import (
     find_locale,
 )
 from constat.proof import proof_tree
-from constat.proof.sentences import PLAIN, Instance, Speech, refute_comparison, speech_in
+from constat.proof.sentences import (
+    PLAIN,
+    Instance,
+    Speech,
+    deny_fact,
+    describe_some,
+    refute_comparison,
+    speech_in,
+)
 from constat.proof.whynot import attempts_at
 from tests.cli.running import run
 from tests.proof.asking import Table, analysed, ask
@@ -84,7 +92,7 @@ def test_without_a_template_the_default_says_it() -> None:
     )
     decision = ask(analysed(rules), "is_vip(C1)", {**TABLES, "blocked": Table()})
     absent = [step.sentence for step in proof_tree(decision).steps if step.kind == "absence"]
-    assert absent == ["it is not so that C1 is blocked"]
+    assert absent == ["C1 is not blocked"]
     decision = ask(analysed(rules), "is_vip(C1)", {**TABLES, "blocked": Table(silent=True)})
     (gap,) = proof_tree(decision).gaps
     assert gap.sentence == "it is not known whether C1 is blocked"
@@ -228,3 +236,57 @@ def test_a_locale_that_is_not_known_is_a_mistake_of_the_project(tmp_path: Path) 
     assert diagnostic.code == "C0790"
     assert diagnostic.span is not None
     assert diagnostic.help
+
+
+@pytest.mark.parametrize(
+    ("says", "absent"),
+    [
+        ("{c} is blocked", "L1 is not blocked"),
+        ("{c} is blocked and known", "it is not so that L1 is blocked and known"),
+        ("{c} must be blocked", "it is not so that L1 must be blocked"),
+        ("nothing of {c} is blocked", "it is not so that nothing of L1 is blocked"),
+    ],
+)
+def test_only_a_plain_sentence_is_turned_round(says: str, absent: str) -> None:
+    rules = (
+        f'@[says = "{says}"]\n.decl blocked(c: symbol)\n.input blocked(source = "s", query = "q")\n'
+    )
+    predicate = analysed(rules).program.predicates["blocked"]
+    assert deny_fact(predicate, ("L1",)) == absent
+
+
+@pytest.mark.parametrize(
+    ("says", "none", "some"),
+    [
+        (
+            "lot {lot} was used in lot {made}",
+            "there is no lot that was used in lot L1",
+            "there is some lot that was used in lot L1",
+        ),
+        (
+            "lot {made} was made of lot {lot} on {day}",
+            "lot L1 was made of no lot on any day",
+            "lot L1 was made of some lot on some day",
+        ),
+        (
+            "{made} does not need {lot}: {day}",
+            "there is no lot and day such that L1 does not need the lot: the day",
+            "there is some lot and some day such that L1 does not need the lot: the day",
+        ),
+        (
+            None,
+            "there is no entry of used in with made L1",
+            "there is some entry of used in with made L1",
+        ),
+    ],
+)
+def test_some_row_is_said_without_saying_a_noun_twice(
+    says: str | None, none: str, some: str
+) -> None:
+    told = f'@[says = "{says}"]\n' if says else ""
+    day = ", day: Date" if says and "{day}" in says else ""
+    rules = f"{told}.decl used_in(lot: symbol, made: symbol{day})\n"
+    rules += '.input used_in(source = "s", query = "q")\n'
+    predicate = analysed(rules).program.predicates["used_in"]
+    assert describe_some(predicate, {"made": "L1"}, holds=False) == none
+    assert describe_some(predicate, {"made": "L1"}) == some

@@ -15,7 +15,9 @@ from constat.proof.export.account import account_of
 from constat.proof.export.markdown import to_markdown
 from constat.proof.export.pictures import to_svg
 from constat.proof.export.steps import RULE
+from constat.proof.levels import LEVEL_WORDS
 from constat.proof.report.explanation import opening
+from constat.proof.report.markup import level_of
 from constat.proof.report.page import sections, to_html
 from tests.check.catalog import GOOD
 from tests.check.catalog import good as good_certificate
@@ -160,7 +162,7 @@ def test_whose_word_it_is_stands_at_the_boundary() -> None:
     assert "rest, directly or through others, on a word that was taken" in text
     assert "Of 3 steps 1 follow" in text
     assert "alice" in text
-    assert "a fact somebody stated; accepted; confidence 0.9" in text
+    assert "a fact somebody stated; the verdict counts on it; confidence 0.9" in text
 
 
 def test_what_was_declared_complete_is_marked_where_it_is_needed() -> None:
@@ -241,9 +243,50 @@ def test_the_deciding_rule_stands_with_its_people_and_those_below_are_folded() -
         if rule["body"]:
             rule |= {"author": "ada", "owner": "sales", "version": "7"}
     screen = opening(account_of(json.dumps(members).encode()))
+    assert "is_vip.1</a>, version 7, written by ada and owned by sales. <b>Nobody" in screen
+    # The rule below sums, so it may be what decides.
+    assert "more rule" not in screen
+
+
+LAYERS = """
+.decl found(n: number)
+.decl middle(n: number)
+.decl goal(n: number)
+goal(?n) :- middle(?n).
+@[says = "{n} is at least 5"]
+middle(?n) :- found(?n)%s.
+"""
+
+
+@pytest.mark.parametrize("compared", ["", ", ?n >= 5", ", ?n > 5", ", 5 <= ?n", ", 5 < ?n"])
+def test_a_rule_that_compares_is_never_folded_and_held_against_its_words(compared: str) -> None:
+    program = analysed(LAYERS % compared)
+    screen = opening(account_of(certificate(ask(program, "goal(7)", {"found": Table(((7,),))}))))
     shown, _, folded = screen.partition("<details><summary>")
-    assert "is_vip.1</a>, version 7, written by ada and owned by sales. <b>Nobody" in shown
-    assert "1 more rule it rests on. Nobody approved it." in folded
+    assert ("1 more rule it rests on. Nobody approved it." in folded) is (not compared)
+    assert ("middle.1</a>" in shown) is bool(compared)
+    unlike = "Its words and what it requires differ:" in shown
+    assert unlike is (compared in {", ?n > 5", ", 5 < ?n"})
+    assert ("the words say “at least”, and what is checked is that" in shown) is unlike
+
+
+@pytest.mark.parametrize(
+    ("compared", "least"),
+    [
+        ("?n >= 5", "more than 2 less"),
+        ("?n > 5", "2 less"),
+        ("?n < 9", "2 more"),
+        ("?n <= 7", "any more"),
+    ],
+)
+def test_a_yes_says_which_change_turns_it_and_on_which_facts_it_rests(
+    compared: str, least: str
+) -> None:
+    program = analysed(LAYERS % f", {compared}")
+    page = opening(account_of(certificate(ask(program, "goal(7)", {"found": Table(((7,),))}))))
+    change = page[page.index("What would change it") : page.index("By whose rule")]
+    assert f": {least} turns it." in change
+    assert "What the sources say: found holds for 7." in change
 
 
 def test_the_day_that_the_facts_are_of_is_another_than_that_of_the_decision() -> None:
@@ -368,8 +411,13 @@ def test_a_certificate_inside_is_named() -> None:
 @pytest.mark.parametrize("name", VERDICTS)
 def test_each_absence_and_each_fold_is_explained_with_its_level(name: str) -> None:
     account = account_of(good()[name])
-    levels = sorted(step.level for step in account.steps if step.level)
-    assert sorted(re.findall(r"Completeness (C[0-4])\.", to_html(good()[name]))) == levels
+    levels = sorted(
+        LEVEL_WORDS[level_of(account, place)]
+        for place, step in enumerate(account.steps)
+        if step.level
+    )
+    assert sorted(re.findall(r"Complete: ([a-z ]+)\.", to_html(good()[name]))) == levels
+    assert ("somebody declares that nothing is missing" in levels) is (name == "disproved_under")
 
 
 def test_the_weakest_links_that_are_left_out_are_counted() -> None:

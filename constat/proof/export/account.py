@@ -11,10 +11,11 @@ Example: of ``is_vip(C001)`` step 1 is "C001 is a VIP", and the steps below it a
 from __future__ import annotations
 
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
-from constat.logic import OPEN, Comparison
+from constat.logic import OPEN, Comparison, Kind, NullCell, Open
 from constat.proof.decoding import decode_row
 from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
 from constat.proof.export.document import Document, capital, shortened
@@ -27,6 +28,7 @@ from constat.proof.export.steps import (
 )
 from constat.proof.instances import ComparisonCode, opened
 from constat.proof.missing import is_contested
+from constat.proof.obstacles import distance
 from constat.proof.render import printable
 from constat.proof.sentences import (
     describe_comparison,
@@ -51,12 +53,16 @@ _ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
 
 @frozen
 class Compared:
-    """A comparison of a rule: as a sentence, and as the rule has it with the values of both."""
+    """A comparison of a rule: as a sentence, and as the rule has it with the values of both.
+
+    ``turned`` says which change of the first value turns it: ``50,000 less``; empty if unknown.
+    """
 
     label: str
     sentence: str
     shown: str
     literal: Comparison
+    turned: str = ""
 
 
 @frozen
@@ -141,8 +147,39 @@ class Account:
                     shown = f"{print_literal(literal)}, here {instance.term(literal.left)}"
                 said = describe_comparison(instance, literal)
                 label = "Threshold" if literal.operator in _ORDERINGS else "Compared"
-                found.append(Compared(label, shortened(said), shortened(shown), literal))
+                turned = _turned(literal.operator, sides, compiled.left.kind)
+                found.append(Compared(label, shortened(said), shortened(shown), literal, turned))
         return tuple(found)
+
+
+def _turned(operator: str, sides: OpenRow, kind: Kind) -> str:
+    """Say by which change of its first value a comparison that holds fails."""
+    left, right = sides
+    # A day in the year 9999 stands for no end.
+    apart = any(isinstance(one, Open | NullCell) or _is_endless(one, kind) for one in sides)
+    if operator not in _TURNED or apart or not (kind.numeric or kind is Kind.DATE):
+        return ""
+    return by_change(_TURNED[operator], distance(operator, left, right, kind).text)  # type: ignore[arg-type]  # values
+
+
+def _is_endless(value: object, kind: Kind) -> bool:
+    return kind is Kind.DATE and str(value).startswith("9999")
+
+
+_TURNED: Final = MappingProxyType({"<": ">=", "<=": ">", ">": "<=", ">=": "<"})
+"""What holds where an ordering fails."""
+
+
+def by_change(operator: str, apart: str) -> str:
+    """Say which change of the first value makes a comparison hold: ``more than 50 more``."""
+    if operator not in _TURNED or not apart:
+        return ""
+    days = apart.endswith((" day", " days"))
+    more, less = ("later", "earlier") if days else ("more", "less")
+    way = more if operator.startswith(">") else less
+    if apart in {"0", "0 days"}:
+        return f"any {way}" if not days else f"a day {way}"
+    return f"{apart} {way}" if operator.endswith("=") else f"more than {apart} {way}"
 
 
 @contextmanager

@@ -68,14 +68,14 @@ class Path:
     """A rule of a conclusion: how far it gets, the conclusion below what stops it, its reasons.
 
     ``veiled`` are reasons of which a view does not tell whether they are some; ``lacks`` are the
-    sentences of all that fails.
+    sentences of all that fails, each with the operator and how far it is off where it compares.
     """
 
     attempt: Attempt
     below: int | None
     reasons: tuple[Reason, ...]
     veiled: tuple[Reason, ...] = ()
-    lacks: tuple[str, ...] = ()
+    lacks: tuple[tuple[str, str, str], ...] = ()
 
 
 @frozen
@@ -135,11 +135,13 @@ class _Walk:
             below = self.below(one, failing[0]) if failing else None
             reasons = tuple(self.reasons(one, attempt, failing))
             veiled = tuple(self.reasons(one, attempt, list(one.veiled())))
-            lacks = (
-                (attempt if place == one.stop else one.told(place)).sentence for place in failing
+            lacks = [attempt if place == one.stop else one.told(place) for place in failing]
+            said = dict.fromkeys(
+                (told.sentence, told.required.partition(" ")[0], told.distance) for told in lacks
             )
-            said = tuple(dict.fromkeys(filter(None, lacks)))
-            paths.append(Path(attempt, below, reasons, veiled, said))
+            paths.append(
+                Path(attempt, below, reasons, veiled, tuple(one for one in said if one[0]))
+            )
         return Conclusion(shortened(deny_fact(declared, row)), tuple(paths))
 
     def below(self, one: Attempting, place: int) -> int | None:

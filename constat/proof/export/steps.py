@@ -11,7 +11,7 @@ from constat.proof.decoding import decode_row
 from constat.proof.export.lookups import Lookups, TooManyRowsError
 from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode
 from constat.proof.render import printable
-from constat.proof.sentences import describe_aggregate, describe_fact, explain
+from constat.proof.sentences import describe_aggregate, describe_fact, describe_pattern, explain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -239,13 +239,14 @@ class _Walk:
 
     def absence(self, name: str, predicate: str, row: TextRow) -> int:
         """Add the step of an absence, which rests on who says so and on closed sets."""
+        declared = self.predicates[predicate]
         step = Step(
             name,
             ABSENCE,
             predicate,
             row,
             f"!{self.document.atom(predicate, row)}",
-            f"it is not so that {self.said(predicate, row)}",
+            printable(describe_pattern(declared, decode_row(row, declared.kinds), holds=False)),
             premises=self.closed_sets([predicate]),
             sources=tuple(self.document.speakers(predicate, row)),
             level=self.lookups.level(predicate, row),

@@ -15,6 +15,7 @@ from constat.proof.report.markup import (
     assumption_link,
     block,
     code,
+    level_of,
     listed,
     moment,
     owner,
@@ -27,7 +28,7 @@ from constat.proof.report.markup import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from constat.proof.export.account import Account
     from constat.proof.export.document import Members
@@ -87,12 +88,12 @@ def _sources(account: Account) -> str:
         said = _attested(source.get("attestation"))
         rows.append(
             f"<tr><td><a href=#q{place}>{source_kind(source)}</a><td>{who}{said}"
-            f"<td>{text(source['confidence'])}<td>{moment(document.record['executed'][place])}"
+            f"<td>{_unsure(source['confidence'])}<td>{moment(document.record['executed'][place])}"
             f"<td>{_links(account, steps)}"
         )
     if not rows:
         return ""
-    names = ("Whose word", "Who", "Confidence", "When", "Steps")
+    names = ("Whose word", "Who", "Confidence below 1", "When", "Steps")
     head = "".join(f'<th scope="col">{name}' for name in names)
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Words taken">'
@@ -118,6 +119,11 @@ def _attested(attestation: Members | None) -> str:
     return "".join(f'<br><span class="quiet">{one}</span>' for one in shown)
 
 
+def _unsure(confidence: str) -> str:
+    """Return a confidence; that something is certain needs no words."""
+    return "" if confidence == "1" else text(confidence)
+
+
 def _assumptions(account: Account) -> str:
     document = account.document
     if not document.assumptions:
@@ -130,10 +136,11 @@ def _assumptions(account: Account) -> str:
             # It is no word that anything rests on: two tiers say different values.
             items.append(f'<li id="as{place}"><strong>{text(assumption["text"])}</strong>')
             continue
-        accepted = "accepted" if place in document.header["under"] else "not accepted"
+        counts = "counts" if place in document.header["under"] else "does not count"
         kind = _KINDS.get(assumption["kind"], "an assumption")
         links = f" Steps: {_links(account, steps)}." if steps else ""
-        said = f"{kind}; {accepted}; confidence {text(assumption['confidence'])}."
+        sure = _unsure(assumption["confidence"])
+        said = f"{kind}; the verdict {counts} on it{f'; confidence {sure}' if sure else ''}."
         items.append(
             f'<li id="as{place}"><strong>{text(assumption["text"])}</strong><br>'
             f'<span class="quiet">{said}</span>{links}'
@@ -162,8 +169,11 @@ _MOST_ROWS: Final = 50
 _MOST_KEYS: Final = 20
 
 
-def audit(account: Account, told: Collection[int] | None = None) -> str:
-    """Return the audit; `told` are the steps that are told, with their sources, or all."""
+def audit(account: Account, told: Collection[int] | None = None, *, folded: bool = False) -> str:
+    """Return the audit; `told` are the steps that are told, with their sources, or all.
+
+    Where it is `folded` each part can be opened, and says how long it is.
+    """
     parts = (
         ("Steps", "steps", _steps(account, told)),
         ("Rules", "rules", _rules(account)),
@@ -173,10 +183,18 @@ def audit(account: Account, told: Collection[int] | None = None) -> str:
         ("Certificates inside", "inside", _proofs(account)),
         ("The certificate's head", "head", _head(account)),
     )
+    shown = [one for one in parts if one[2]]
+    if folded:
+        sizes = {"steps": len(account.steps), "rules": len(account.document.rules)}
+        sizes["sources"] = len(account.document.sources)
+        return "".join(
+            f'<details><summary id="{name}"><h3>{title}'
+            f"{f' ({sizes[name]:,})' if name in sizes else ''}</h3></summary>{body}</details>"
+            for title, name, body in shown
+        )
     return "".join(
         f'<section aria-labelledby="{name}"><h3 id="{name}">{title}</h3>{body}</section>'
-        for title, name, body in parts
-        if body
+        for title, name, body in shown
     )
 
 
@@ -190,14 +208,20 @@ def _steps(account: Account, told: Collection[int] | None) -> str:
     folded = rows_folded(account)
     order = [place for place in account.order if told is None or place in told]
     left = len(account.order) - len(order)
-    names = ("Step", "Fact", "By", "Rests on", "Level", "Confidence")
+    names = ("Step", "Fact", "By", "Rests on", "Completeness", "Confidence below 1")
     head = "".join(f"<th scope=col>{name}" for name in names)
     rows = "\n".join(_step(account, place, told=place not in folded) for place in order)
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="Steps of the proof">'
         f"<table><thead><tr>{head}<tbody>{rows}</table></div>"
-        f"{f'<p>{left_steps(left)}' if left else ''}"
+        f"{f'<p>{left_steps(left)}' if left else ''}{_levels(account, order)}"
     )
+
+
+def _levels(account: Account, order: Sequence[int]) -> str:
+    """Say what the levels of completeness of some steps mean."""
+    found = sorted({level_of(account, place) for place in order} - {""})
+    return f"<p class=quiet>{text('; '.join(map(level_text, found)))}." if found else ""
 
 
 def _step(account: Account, place: int, *, told: bool) -> str:
@@ -209,8 +233,8 @@ def _step(account: Account, place: int, *, told: bool) -> str:
         text(step.fact) + _where(account, step),
         by,
         _premises(account, step),
-        text(step.level),
-        text(step.confidence),
+        text(level_of(account, place)),
+        _unsure(step.confidence),
     )
     return f"<tr id=a{number}>{''.join(f'<td>{one}' for one in cells)}"
 
@@ -343,13 +367,14 @@ def _asked(account: Account, places: list[int]) -> str:
 def _reading(source: Members, time: str | None) -> dict[str, str]:
     """Return what is said of one reading of a source, by heading."""
     return {
-        "Parameters": listed([code(one, 200) for one in source["parameters"]], _MOST_ROWS),
+        # What was asked for may be about people: the certificate has it, and a redacted one not.
+        "Parameters": counted(len(source["parameters"]), "value") if source["parameters"] else "",
         "Rows": f"{source['rows']:,}",
         "Hash of the rows": code(source["hash"]),
         "Read": moment(time),
         "Snapshot": text(source["snapshot"] or ""),
         "Stated by": text(source["author"] or ""),
-        "Confidence": text(source["confidence"]),
+        "Confidence": _unsure(source["confidence"]),
     }
 
 

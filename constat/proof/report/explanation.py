@@ -7,16 +7,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import counted
-from constat.logic import Comparison, Constant, Negative, Positive, Variable, literal_variables
+from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive
+from constat.proof.decoding import decode_row
+from constat.proof.export.account import by_change
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
-from constat.proof.export.document import capital
+from constat.proof.export.document import capital, shortened
 from constat.proof.export.drawing import rows_folded
-from constat.proof.export.steps import CLOSURE, RULE
+from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
+from constat.proof.levels import LEVEL_WORDS
 from constat.proof.report.markup import (
     assumption_link,
     checked_by,
     code,
     kinds,
+    level_of,
     listed,
     moment,
     said_of_approval,
@@ -25,7 +29,7 @@ from constat.proof.report.markup import (
     step_link,
     text,
 )
-from constat.proof.sentences import RuleWords
+from constat.proof.sentences import RuleWords, describe_fact
 from constat.proof.written import written_body
 
 if TYPE_CHECKING:
@@ -75,6 +79,11 @@ _MOST_WEAK: Final = 5
 _MOST_CONFLICTS: Final = 8
 _MOST_LISTED: Final = 6
 _MOST_FOLDED: Final = 40
+_MOST_OPEN: Final = 8
+"""So many rules are told open where more than those that give the goal may decide."""
+_MOST_FACTS: Final = 4
+_MOST_ENDS: Final = 4
+_MOST_DAYS: Final = 3
 
 
 def opening(account: Account, *, paper: bool = False) -> str:
@@ -88,9 +97,9 @@ def opening(account: Account, *, paper: bool = False) -> str:
             ("What decides it", "" if account.reasons or account.veiled else _decisive(account)),
             ("Why", _why(account)),
             ("What is missing", _lacking(account)),
-            ("By whose rule", _ruled(account)),
             ("What would decide it", _deciding(account)),
             ("What would change it", _changing(account)),
+            ("By whose rule", _ruled(account)),
             ("How certain", _confidence(account)),
             ("Assumptions", _assumptions(account)),
             ("Conflicts", _conflicts(account)),
@@ -116,11 +125,29 @@ def _when(account: Account) -> str:
     as_of = document.header["as_of"]
     if as_of:
         said.append(f"The facts are those that were recorded on {_time(as_of)}.")
+    days = _days(account)
+    if days:
+        said.append(f"It is counted for: {'; '.join(map(text, days))}.")
     who, entry = document.header.get("asked_by"), document.header["decision"]
     if who:
         logged = f" (log of decisions: {text(entry)})" if entry else ""
         said.append(f"Asked by {text(who)}{logged}.")
     return f'<p class="quiet">{" ".join(said)}</p>'
+
+
+def _days(account: Account) -> list[str]:
+    """Say which days of the configuration the rules use: those for which the answer holds."""
+    document = account.document
+    predicates = document.program.program.predicates
+    found: dict[str, None] = {}
+    for number, group in enumerate(document.facts):
+        declared = predicates[group["predicate"]]
+        days = [one.kind for one in declared.columns] == [Kind.DATE]
+        if days and document.sources[group["source"]]["origin"] == "CONFIG":
+            for row in document.rows(number):
+                said = describe_fact(declared, decode_row(row, declared.kinds))
+                found[shortened(said)] = None
+    return list(found)[:_MOST_DAYS]
 
 
 def _decisive(account: Account) -> str:
@@ -139,13 +166,15 @@ def _why(account: Account) -> str:
     for root in account.roots[:_MOST_LISTED]:
         for place in _chain(account, root):
             step = account.steps[place]
-            if step.reasoning:
+            # What the rule of a goal of several literals says is the headline.
+            ours = step.rule is not None and not _is_written(account.document, step.rule)
+            if step.reasoning and not ours:
                 items.append(f"{text(capital(step.reasoning))}.")
             told = f"{step.reasoning}, "
             items += [
                 f"{text(capital(one.sentence))}."
                 for one in account.tests(step)
-                if f"{one.sentence}, " not in told
+                if f"{one.sentence}, " not in told and not one.turned
             ]
     return _short_list(list(dict.fromkeys(items)), "sentences")
 
@@ -153,26 +182,95 @@ def _why(account: Account) -> str:
 def _changing(account: Account) -> str:
     """Say what fails of each rule that could give the goal: all of it would have to be otherwise.
 
-    Of what holds, the comparisons by which it does.
+    Of what holds, the comparisons by which it does and how far they are from turning, what is not
+    there, and the facts of sources under it.
     """
     verdict = account.document.header["verdict"]
     if verdict.startswith("PROVED"):
-        said = [
-            f"{text(capital(one))}."
-            for root in account.roots[:1]
-            for one in _needed(account, _chain(account, root)[-1])
-        ]
-        told = _short_list(said, "conditions")
+        turning = _turning(account, account.roots[:1])
+        told = _short_list([f"{capital(one)}." for one in turning], "conditions")
         return f"<p>This proof falls if one of these turns round:</p>{told}" if told else ""
     if not verdict.startswith("DISPROVED"):
         return ""
     items = []
     for path in account.denial[0].paths if account.denial else ():
-        rule, lacks = f"Rule {text(path.attempt.rule)}", [text(one) for one in path.lacks]
+        lacks = list(_lacks(account, path))
         if path.attempt.state == "failed" and lacks:
-            few = "fails on this" if len(lacks) == 1 else f"fails on each of these {len(lacks)}"
-            items.append(f"{rule} {few}: {'; '.join(lacks)}.")
+            rule = f"Rule {text(path.attempt.rule)} fails on"
+            each = "".join(f"<li>{capital(one)}" for one in lacks)
+            items.append(
+                f"{rule} this: {lacks[0]}"
+                if len(lacks) == 1
+                else f"{rule} each of these {len(lacks)}:<ul>{each}</ul>"
+            )
     return _short_list(items, "rules") + _tried(account)
+
+
+def _lacks(account: Account, path: Path) -> Iterator[str]:
+    """Say what a rule lacks, by how much, and what that rests on in its turn."""
+    ends = [] if path.below is None else _ends(account, path.below)
+    for place, (sentence, operator, apart) in enumerate(path.lacks):
+        change = by_change(operator, apart)
+        said = f"{text(sentence)}{f' ({text(change)} would do)' if change else ''}."
+        there = [n for n, one in enumerate(account.steps) if one.sentence == sentence and one.rule]
+        turning = _turning(account, there[:1]) if there else []
+        if turning:
+            said += f" That falls if one of these turns round:{_points(turning)}"
+        elif ends and place == 0:
+            said += f" For lack of one of these:{_points(ends)}"
+        yield said
+
+
+def _points(said: Sequence[str]) -> str:
+    return f"<ul>{''.join(f'<li>{capital(one)}.' for one in said[:_MOST_ENDS])}</ul>"
+
+
+def _ends(account: Account, place: int) -> list[str]:
+    """Say at what the ways to a conclusion end, and by how much."""
+    found: dict[str, None] = {}
+    waiting, met = [place], {place}
+    while waiting:
+        for path in account.denial[waiting.pop(0)].paths:
+            if path.below is not None and account.denial[path.below].paths:
+                waiting += [] if path.below in met else [path.below]
+                met.add(path.below)
+                continue
+            for sentence, operator, apart in path.lacks[:1]:
+                change = by_change(operator, apart)
+                found[f"{text(sentence)}{f' ({text(change)} would do)' if change else ''}"] = None
+    return list(found)
+
+
+def _turning(account: Account, roots: Sequence[int]) -> list[str]:
+    """Say on which comparisons, absences and facts of sources steps rest, the nearest first."""
+    compared: dict[str, None] = {}
+    absent: dict[str, None] = {}
+    facts: dict[str, None] = {}
+    waiting, met = list(roots), set(roots)
+    while waiting:
+        step = account.steps[waiting.pop(0)]
+        for one in account.tests(step):
+            if one.turned:
+                compared[f"{text(one.sentence)}: {text(one.turned)} turns it"] = None
+        if step.kind == ABSENCE:
+            absent[text(step.sentence)] = None
+        elif step.kind in {FACT, ROW} and not _is_configured(account, step):
+            facts[text(step.sentence)] = None
+        # What a closed set rests on is all there is.
+        below = [one.step for one in step.premises if one.step not in met]
+        waiting += [] if step.kind == ABSENCE else below
+        met.update(below)
+    few = list(facts)[:_MOST_FACTS]
+    more = f"; and {counted(len(facts) - len(few), 'more fact')}" if len(facts) > len(few) else ""
+    named = [f"what the sources say: {'; '.join(few)}{more}"] if few else []
+    room = _MOST_LISTED - len(named)
+    every = [*list(compared)[: room - min(len(absent), 2)], *absent]
+    return [*every[:room], *named]
+
+
+def _is_configured(account: Account, step: Step) -> bool:
+    sources = account.document.sources
+    return all(sources[one]["origin"] == "CONFIG" for one in step.sources)
 
 
 def _tried(account: Account) -> str:
@@ -204,49 +302,6 @@ def _chain(account: Account, root: int) -> list[int]:
         found.append(below[0].step)
 
 
-def _needed(account: Account, root: int) -> Iterator[str]:
-    """Say every condition of the rule of a step: comparisons, what is not there, what is there.
-
-    What a comparison says already, the value of a premise, is not said twice; what only names a
-    computed value is no condition.
-    """
-    step = account.steps[root]
-    if step.rule is None:
-        return
-    body = account.document.program.rules[step.rule].body
-    given = {
-        variable
-        for literal in body
-        if not isinstance(literal, Comparison)
-        for variable in literal_variables(literal)
-    }
-    yield from (one.sentence for one in account.tests(step) if not _names(one.literal, given))
-    compared = {
-        name
-        for literal in body
-        if isinstance(literal, Comparison)
-        for name in literal_variables(literal)
-    }
-    there = []
-    for premise in step.premises:
-        literal = body[premise.place - 1] if premise.place else None
-        told = literal_variables(literal) if literal is not None else ()
-        sentence = account.steps[premise.step].sentence
-        if isinstance(literal, Negative):
-            yield sentence
-        elif compared.isdisjoint(told):
-            there.append(sentence)
-    yield from there
-
-
-def _names(comparison: Comparison, given: Collection[Variable]) -> bool:
-    """Whether a comparison only gives a name to what it computes."""
-    sides = (comparison.left, comparison.right)
-    return comparison.operator == "=" and any(
-        isinstance(one, Variable) and one not in given for one in sides
-    )
-
-
 def _deciding(account: Account) -> str:
     """Say of an open question what has to hold of what is missing, rule by rule."""
     if account.document.header["verdict"] != "UNRESOLVED" or not account.denial:
@@ -267,20 +322,37 @@ def _ruled(account: Account) -> str:
     """
     document = account.document
     used = sorted({step.rule for step in account.steps if step.rule is not None})
+    # What a rule file states is told where it is used.
+    used = [place for place in used if document.rules[place]["body"]] or used
     # Of what is not so every rule below it is a way that was followed: one of them decides.
     with_body = [place for place, rule in enumerate(document.rules) if rule["body"]]
     places = with_body if account.denial or not used else used
     places = [place for place in places if _is_written(document, place)]
     first = [place for place in _deciding_rules(account) if place in places] or places
+    # Of those below, what compares, excludes or counts may decide as well.
+    numbers: dict[int, int] = {}
+    for number, step in zip(account.numbers, account.steps, strict=True):
+        if step.rule is not None:
+            numbers[step.rule] = min(number, numbers.get(step.rule, number))
+    tried = {path.attempt.rule for one in account.denial for path in one.paths}
+    below_them = [
+        place
+        for place in places
+        if place not in first
+        and _decides(document, place)
+        and (place in numbers or document.rules[place]["id"] in tried)
+    ]
+    below_them.sort(key=lambda place: numbers.get(place, len(account.numbers)))
+    first += below_them[: max(0, _MOST_OPEN - len(first))]
     items = [_rule_said(account, place) for place in first]
     rest = [place for place in places if place not in first]
+    first_rules = f"<ul>{''.join(f'<li>{one}' for one in items)}</ul>" if items else ""
     if not rest:
-        return _short_list(items, "rules")
+        return first_rules
     below = "".join(f"<li>{_rule_said(account, place)}" for place in rest[:_MOST_FOLDED])
     if len(rest) > _MOST_FOLDED:
         below += f"<li>and {len(rest) - _MOST_FOLDED:,} more rules, in the audit"
     more = f"{counted(len(rest), 'more rule')} it rests on. {_approved_in_all(document, rest)}"
-    first_rules = _short_list(items, "rules")
     return f"{first_rules}<details><summary>{more}</summary><ul>{below}</ul></details>"
 
 
@@ -333,18 +405,35 @@ def _rule_said(account: Account, place: int) -> str:
     whose = f", {' and '.join(people)}" if people else ", by an author it does not name"
     told = RuleWords.of(rule, document.program.program.predicates)
     says = told.says()
-    words = f"“{text(capital(says))}”" if says else "It has no words of its own."
+    words = f"In its words: “{text(capital(says))}.”" if says else "It has no words of its own."
     body = [one.literal for one in written_body(rule.body)]
     # Whoever looks a value up asks nothing; a rule that asks nothing else says what it looks up.
     asking = [one for one in body if _asks(document, one)] or body
     asked = [text(told.requires(one)) for one in asking]
     more = len(asked) - _MOST_ASKED
     rest = f"; and {more:,} more conditions" if more > 0 else ""
-    needs = f" It requires that {'; '.join(asked[:_MOST_ASKED])}{rest}." if asked else ""
+    needs = f"<p>It requires that {'; '.join(asked[:_MOST_ASKED])}{rest}.</p>" if asked else ""
+    if asked == [text(says)]:
+        needs = "<p>It requires just that.</p>"
+    unlike = "".join(
+        f"<p><strong>Its words and what it requires differ:</strong> the words say "
+        f"“{text(said)}”, and what is checked is that {text(checked)}.</p>"
+        for said, checked in told.contradicted()
+    )
     approval = capital(said_of_approval(document, place))
+    approved = f" <b>{approval}.</b>" if approval else ""
     return (
-        f'Rule <a href="#r{place}">{text(rule.id)}</a>{version}{whose}. <b>{approval}.</b>'
-        f"<p>{words}{needs}</p>"
+        f'Rule <a href="#r{place}">{text(rule.id)}</a>{version}{whose}.{approved}'
+        f"<p>{words}</p>{needs}{unlike}"
+    )
+
+
+def _decides(document: Document, place: int) -> bool:
+    """Whether a rule compares, excludes or counts, so that it may be what decides."""
+    return any(
+        isinstance(one.literal, Negative | Aggregate)
+        or (isinstance(one.literal, Comparison) and one.literal.operator != "=")
+        for one in written_body(document.program.rules[place].body)
     )
 
 
@@ -670,7 +759,7 @@ class _Outline:
             said.append(f"{text(capital(step.note))}.")
         links = [assumption_link(account, one) for one in account.taken[place]]
         said += [f"<strong>Assumed:</strong> {link}" for link in links]
-        said.append(f"{self.origin(step)} <a href=#a{number}>Audit {number}</a>")
+        said.append(f"{self.origin(place, step)} <a href=#a{number}>Audit {number}</a>")
         return "".join(f"<p>{one}" for one in said[:-1]) + f"<p class=q>{said[-1]}"
 
     def told_with(self, step: Step, comparison: str) -> bool:
@@ -680,12 +769,13 @@ class _Outline:
         # A sign follows the sentence, so that "more than 100" is not found in "more than 100,000".
         return f"{comparison}, " in f"{step.reasoning}, "
 
-    def origin(self, step: Step) -> str:
+    def origin(self, place: int, step: Step) -> str:
         """Say in few words where a step comes from."""
         document = self.account.document
         if step.kind == RULE and step.rule is not None:
             return f"By rule {text(document.rules[step.rule]['id'])}."
-        level = f"Completeness {step.level}." if step.level else ""
+        found = level_of(self.account, place)
+        level = f"Complete: {text(LEVEL_WORDS.get(found, found))}." if found else ""
         if not step.sources:
             return level
         source = document.sources[step.sources[0]]

@@ -12,6 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from constat.proof.export.document import isolated, origin_of, shortened, shortened_lines
+from constat.proof.levels import CLOSING, DECLARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,6 +101,13 @@ def owner(account: Account, step: Step) -> int | None:
         return node
     number = step.name.removeprefix("absence").removeprefix("aggregate").partition("_")[0]
     return int(number) if number.isdecimal() else None
+
+
+def level_of(account: Account, place: int) -> str:
+    """Return the level of completeness of a step: what is declared there is no better than that."""
+    step = account.steps[place]
+    kinds_taken = {account.document.assumptions[one]["kind"] for one in account.taken[place]}
+    return DECLARED if step.level and not CLOSING.isdisjoint(kinds_taken) else step.level
 
 
 def assumption_link(account: Account, place: int) -> str:

@@ -167,11 +167,9 @@
 
   function accepted(report) {
     for (const one of marks) show(one.mark, ...SAYS[one.kind]);
-    const checked = report.nodes.length;
     tell("ok", `✓ verified in this page: ${report.verdict.replace("_", " ")}`,
-      `A second checker, which is part of this page, accepts the certificate in it ` +
-      `(${checked} ${checked === 1 ? "node" : "nodes"}). The rows of the sources are taken ` +
-      "as recorded; whoever may read the sources can have them read again.");
+      "A second checker, which is part of this page, accepts the certificate in it. The rows of " +
+      "the sources are taken as recorded; whoever may read the sources can have them read again.");
   }
 
   // A reason may quote the certificate, and its backticks are no marks of ours.

@@ -90,7 +90,7 @@ def sections(account: Account) -> tuple[tuple[str, str, str], ...]:
         ("explanation", "Explanation", explanation(account)),
         ("picture", "Picture", picture(account)),
         ("boundary", "Model boundary", boundary(account)),
-        ("audit", "Audit", audit(account)),
+        ("audit", "Audit", audit(account, folded=True)),
     )
 
 
