@@ -597,6 +597,8 @@ def describe_some(
         said = _that(predicate, shown, nouns, article=article.english.partition(" ")[0])
         if said or (simple and (said := _direct(predicate, shown, free, holds=holds))):
             return said
+    if simple and free[1:] and not holds:
+        return speech.said(_NOTHING_SAYS, plain)
     every = speech.said(article, _listed(list(nouns.values()), speech))
     if holds:
         every = _listed([speech.said(article, one) for one in nouns.values()], speech)

@@ -314,7 +314,10 @@ def test_the_first_screen_puts_the_words_of_a_rule_beside_what_it_requires(
     assert "This proof falls if one of these turns round" in pages["A101"]
     # Not only comparisons: also what has to be absent.
     turning = pages["A101"].partition("turns round")[2].partition("Assumptions")[0]
-    assert "It is not so that P1" in turning
+    assert "P1 has missed no payment" in turning
+    # How far the comparisons are from turning, and the facts that somebody could change.
+    assert " less turns it." in turning
+    assert "What the sources say: " in turning
     owners = pages["A104"].partition("By whose rule")[2]
     # The burden that is too high is what BUR1 adds up.
     assert ">BUR1</a>" in owners
