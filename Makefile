@@ -1,4 +1,4 @@
-# `make prove` and `make test` need Python 3.11, 3.12 or 3.13 and make, nothing else.
+# `make prove` and `make test` need Python 3.11 to 3.14 and make, nothing else.
 # What they install goes into .venv/.
 
 SHELL := /bin/sh
@@ -18,8 +18,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TREE := constat tests $(wildcard examples) $(wildcard rules)
 
 # The first Python that fits; override with `make PYTHON=/path/to/python test`.
-FITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+FITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(FITS)' >/dev/null 2>&1 && echo $$p && break; done)
 
 GOAL ?= is_vip(C001)
@@ -42,7 +42,7 @@ install: $(STAMP) $(EXAMPLES) ## Install what Constat needs into .venv/ (the oth
 # uv is fast; plain pip does the same where uv is missing or finds no index.
 $(STAMP): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { \
-		echo "Constat needs Python 3.11, 3.12 or 3.13 with venv; none was found." >&2; \
+		echo "Constat needs Python 3.11 to 3.14 with venv; none was found." >&2; \
 		echo "Name one with: make PYTHON=/path/to/python3.12 test" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing into $(VENV)/ (once)."

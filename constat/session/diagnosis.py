@@ -494,7 +494,7 @@ def _rights(path: Path) -> Iterator[Finding]:
 
 
 _OLDEST: Final = (3, 11)
-_NEWEST: Final = (3, 13)
+_NEWEST: Final = (3, 14)
 _LIBRARIES: Final = (
     *("click", "cryptography", "duckdb", "graphql", "httpx2", "jsonschema_rs", "networkx", "numpy"),
     *("pandas", "prompt_toolkit", "rich", "sqlalchemy", "sqlglot", "yaml"),
@@ -530,7 +530,7 @@ def _versions() -> Iterator[Finding]:
     python = ".".join(map(str, sys.version_info[:3]))
     said = f"constat {__version__}, Python {python}, SQLite {sqlite3.sqlite_version}"
     if not _OLDEST <= version <= _NEWEST:
-        hint = "use Python 3.11, 3.12 or 3.13"
+        hint = "use Python 3.11 to 3.14"
         yield Finding("versions", WARNING, f"{said}: this Python is not tested", hint)
     else:
         yield Finding("versions", OK, said)
