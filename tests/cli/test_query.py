@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -357,7 +358,8 @@ def test_a_terminal_gets_a_table_that_fits(things: Path) -> None:
     assert "…" in shown
     assert "cut to fit:" in shown
     assert all(len(line) <= 60 for line in lines[1:8])
-    assert "\x1b" not in on_terminal(*goal, COLUMNS="60", NO_COLOR="1")
+    # Progress, which a busy machine shows, is taken back without a colour.
+    assert not re.search(r"\x1b\[[\d;]*m", on_terminal(*goal, COLUMNS="60", NO_COLOR="1"))
     piped = run(*goal).out
     assert "…" not in piped
     assert str(2**63 - 1) in piped
