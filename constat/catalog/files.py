@@ -162,6 +162,20 @@ def _below(file: Path, ending: Ending, setting: TableFiles) -> int:
         raise damaged(file, str(problem)) from None
 
 
+def left_out(table: FileTable) -> int:
+    """Count the lines that `footer` leaves out of the files of a table.
+
+    Raises `SourceFailureError` where one cannot be read, and `OSError`.
+    """
+    setting = table.setting
+    if not is_footed(setting):
+        return 0
+    if setting.ending != WORKBOOK:
+        return sum(_below(file, LastLines(file, setting), setting) for file in table.files)
+    every = [(file, _every_row(file, setting)) for file in table.files]
+    return sum(_below(file, _SheetEnd(rows, partial(tuple, rows)), setting) for file, rows in every)
+
+
 class DecodedCopy:
     """A file in UTF-8 without its footer: in memory, or on disk without a name."""
 

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
 from constat.catalog.drivers import file_outside, is_local
+from constat.catalog.file_tables import find_table
+from constat.catalog.files import left_out
 from constat.catalog.schema.checking import misfits
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.local import look
@@ -230,6 +233,10 @@ def _remarks(project: Project, database: Database, connection: Connection) -> It
         for one in remarks_of(project, database, connection, table):
             hint = f"say how it is written, beside `file` in {project.config_name}"
             yield Finding(f"database {database.name}", WARNING, f"table {table}: {one}", hint)
+        with suppress(SourceFailureError, OSError):
+            if number := left_out(find_table(database.files[table], project.folder)):
+                said = f"table {table}: {counted(number, 'line')} below its rows left out"
+                yield Finding(f"database {database.name}", OK, f"{said}, as `footer` says")
 
 
 def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> Iterator[Finding]:

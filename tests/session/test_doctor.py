@@ -319,3 +319,20 @@ ORDERS = """
 .decl orders(id: number, n: number)
 .input orders(source = "sales", query = "SELECT id, n FROM {}")
 """
+
+
+@pytest.mark.parametrize(("footer", "lines"), [("[Total]", 2), ("1", 0), ("0", 0)])
+def test_how_many_lines_a_footer_leaves_out_is_told(
+    tmp_path: Path, footer: str, lines: int
+) -> None:
+    lists(tmp_path, SOUND, "csv")
+    config = (tmp_path / "constat.yaml").read_text()
+    (tmp_path / "constat.yaml").write_text(
+        config.replace("{a: a.csv}", f"{{a: {{file: a.csv, footer: {footer}}}}}")
+    )
+    with (tmp_path / "a.csv").open("a") as opened:
+        opened.write("Total,25,,,\n,,,,\n* as of May,,,,\n" if lines else "")
+    said = "table a: 2 lines below its rows left out, as `footer` says"
+    assert [one.message for one in diagnose(tmp_path) if "left out" in one.message] == [said][
+        :lines
+    ]
