@@ -332,7 +332,7 @@ def test_an_authority_whose_word_is_assumed_closes_by_assumption(tmp_path: Path)
     ("factory", "reason"),
     [
         ("tests.tiers.sample_tiers", "module:callable"),
-        ("tests.tiers.nowhere:x", "ModuleNotFoundError"),
+        ("tests.tiers.nowhere:x", r"no module `tests.tiers.nowhere`"),
         ("tests.tiers.sample_tiers:nothing", "no callable"),
         ("tests.tiers.sample_tiers:broken", "factory failed"),
     ],
