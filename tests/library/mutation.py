@@ -240,23 +240,28 @@ class Judge:
         """Say `refused`, `noticed`, or `survived`."""
         order = [number for number, _ in self.noticed.most_common()]
         order += [number for number in range(len(self.cases)) if number not in self.noticed]
-        for number in order:
-            case = self.concerned(self.cases[number], mutant)
-            if not case.expectations:
-                continue
-            changed = _broken(case, mutant)
-            if changed is None:
-                return "refused"
-            if _notices(replace(case, program=changed)):
-                self.noticed[number] += 1
-                return "noticed"
+        # What asks for the rule's own predicate notices most, and soonest.
+        for own in (True, False):
+            for number in order:
+                case = self.concerned(self.cases[number], mutant, own=own)
+                if not case.expectations:
+                    continue
+                changed = _broken(case, mutant)
+                if changed is None:
+                    return "refused"
+                if _notices(replace(case, program=changed)):
+                    self.noticed[number] += 1
+                    return "noticed"
         return "survived"
 
-    def concerned(self, case: Case, mutant: Mutant) -> Case:
-        """Give the case with the expectations that rest on the rule, its own predicate first."""
-        found = [one for one in case.expectations if mutant.head in self.below[goal_of(one)]]
-        found.sort(key=lambda one: goal_of(one) != mutant.head)
-        return replace(case, expectations=tuple(found))
+    def concerned(self, case: Case, mutant: Mutant, *, own: bool) -> Case:
+        """Give the case with the expectations of the rule's own predicate, or of those above it."""
+        found = tuple(
+            one
+            for one in case.expectations
+            if mutant.head in self.below[goal_of(one)] and (goal_of(one) == mutant.head) is own
+        )
+        return replace(case, expectations=found)
 
 
 def goal_of(expected: Expectation) -> str:
