@@ -105,12 +105,12 @@ def cents(amount: int) -> str:
     return f"{amount // 100}.{amount % 100:02d}"
 
 
-def customers(chance: random.Random) -> list[tuple[str, str, str]]:
+def customers(chance: random.Random, made: int) -> list[tuple[str, str, str]]:
     """Give customers, and the holding companies that own some of them."""
     countries = ("AT", "BE", "DE", "ES", "FR", "IE", "IT", "NL", "PL", "PT")
     rows = [
         (name(number), f"Customer {number}", chance.choice(countries))
-        for number in range(1, CUSTOMERS + 1)
+        for number in range(1, made + 1)
     ]
     rows += [
         (f"H{number:03d}", f"Holding {number}", chance.choice(countries))
@@ -119,21 +119,21 @@ def customers(chance: random.Random) -> list[tuple[str, str, str]]:
     return rows
 
 
-def orders(chance: random.Random) -> list[tuple[int, str, str, str]]:
+def orders(chance: random.Random, buyers: int, made: int) -> list[tuple[int, str, str, str]]:
     """Give orders; a few customers buy much more than the others."""
     rows = [(number, *told) for number, told in enumerate(TOLD_ORDERS, start=1)]
-    for number in range(len(rows) + 1, ORDERS + 1):
-        buyer = chance.randint(TOLD + 1, CUSTOMERS)
+    for number in range(len(rows) + 1, made + 1):
+        buyer = chance.randint(TOLD + 1, buyers)
         most = 4_000_000 if buyer % 25 == 0 else 400_000
         day = FIRST_DAY + timedelta(days=chance.randrange(DAYS))
         rows.append((number, name(buyer), day.isoformat(), cents(chance.randint(500, most))))
     return [(number, buyer, day, amount) for number, buyer, day, amount in rows]
 
 
-def accounts(chance: random.Random) -> list[tuple[str, str, str | None]]:
+def accounts(chance: random.Random, made: int) -> list[tuple[str, str, str | None]]:
     """Give accounts; some were closed."""
     rows: list[tuple[str, str, str | None]] = list(TOLD_ACCOUNTS)
-    for number in range(TOLD + 1, CUSTOMERS + 1):
+    for number in range(TOLD + 1, made + 1):
         tier = chance.choices(("basic", "silver", "gold"), (70, 25, 5))[0]
         closed = "2025-06-30" if chance.random() < CLOSED else None
         rows.append((name(number), tier, closed))
@@ -162,8 +162,8 @@ def ownership(chance: random.Random) -> list[tuple[str, str, str]]:
     return [row for row in unique.values() if row[0] != row[1]]
 
 
-def build(path: Path) -> None:
-    """Write the database; an older file is replaced in one step."""
+def build(path: Path, customers_made: int = CUSTOMERS, orders_made: int = ORDERS) -> None:
+    """Write the database; an older file is replaced in one step. Large ones are for measuring."""
     chance = random.Random(SEED)
     path.parent.mkdir(parents=True, exist_ok=True)
     growing = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -172,9 +172,10 @@ def build(path: Path) -> None:
         with closing(sqlite3.connect(growing)) as connection, connection:
             connection.executescript(SCHEMA)
             fill = connection.executemany
-            fill("INSERT INTO customers VALUES (?, ?, ?)", customers(chance))
-            fill("INSERT INTO orders VALUES (?, ?, ?, ?)", orders(chance))
-            fill("INSERT INTO accounts VALUES (?, ?, ?)", accounts(chance))
+            fill("INSERT INTO customers VALUES (?, ?, ?)", customers(chance, customers_made))
+            rows = orders(chance, customers_made, orders_made)
+            fill("INSERT INTO orders VALUES (?, ?, ?, ?)", rows)
+            fill("INSERT INTO accounts VALUES (?, ?, ?)", accounts(chance, customers_made))
             fill("INSERT INTO blocked_customers VALUES (?, ?, ?)", blocked(chance))
             fill("INSERT INTO ownership VALUES (?, ?, ?)", ownership(chance))
         growing.replace(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat import Session, Verdict
-from tests.examples.projects import copy_example, database_of
+from tests.examples.projects import ROOT, copy_example, database_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +73,9 @@ CHANGED = [
     ),
 ]
 
+IN_FILES = ("lending",)
+"""Libraries whose example reads files: one is asked below."""
+
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
@@ -102,3 +106,21 @@ def test_an_answer_of_then_outlasts_a_change_of_the_records(
         before = session.prove(goal, as_of=then)
         assert before.verdict is verdict
         assert session.verify(before.certificate).verdict == verdict.value
+
+
+def test_an_answer_of_then_outlasts_a_change_of_files(tmp_path: Path) -> None:
+    project = tmp_path / "examples" / "lending"
+    shutil.copytree(ROOT / "rules" / "lending", tmp_path / "rules" / "lending")
+    shutil.copytree(
+        ROOT / "examples" / "lending", project, ignore=shutil.ignore_patterns(".constat")
+    )
+    with Session(project) as session:
+        session.keep(session.prove("approved(A101)"))
+    then = datetime.now(UTC).isoformat()
+    missed = project / "data" / "missed.csv"
+    missed.write_text(missed.read_text(encoding="utf-8") + "P1,2026-01-31\n", encoding="utf-8")
+    with Session(project) as session:
+        assert session.prove("approved(A101)").verdict is Verdict.DISPROVED
+        before = session.prove("approved(A101)", as_of=then)
+        assert before.verdict is Verdict.PROVED
+        assert session.verify(before.certificate).verdict == Verdict.PROVED.value
