@@ -38,7 +38,7 @@ class World:
 WORLDS: Final = {
     "vip": World(
         "customer-value",
-        {"customers_made": 20_000, "orders_made": 200_000},
+        {"customers_made": 5_000, "orders_made": 50_000},
         ("is_vip(?customer)", "in_vip_group(?customer)"),
     ),
     "lending": World("lending", {"applications": 30_000}, ("approved(?application)",)),
