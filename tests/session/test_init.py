@@ -194,6 +194,14 @@ def test_rows_of_a_table_that_stands_alone_are_counted(tmp_path: Path) -> None:
         assert session.prove("has_several_shops(Graz)").verdict.value == "DISPROVED"
 
 
+def test_a_table_that_has_a_german_name_in_the_plural_is_named_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "buchungen.csv").write_text("nr,ort\n1,Linz\n2,Graz\n", encoding="utf-8")
+    sound(start("buchungen.csv", tmp_path, tmp_path))
+    text = "".join(one.read_text(encoding="utf-8") for one in (tmp_path / "rules").glob("*.dl"))
+    assert "buchung {nr}: ort {ort}" in text
+    assert "buchungens" not in text
+
+
 def test_the_next_command_can_be_pasted(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "shop.sqlite", ALONE + "DELETE FROM shop WHERE town = 'Linz';")
     ran = run("init", tmp_path / "shop.sqlite", "--directory", tmp_path / "p")

@@ -28,6 +28,7 @@ _LETTERS: Final = MappingProxyType(
     str.maketrans({"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O"})
 )
 _HISSING: Final = ("sses", "shes", "ches", "xes", "zes")
+_GERMAN: Final = ("ungen", "heiten", "keiten", "schaften", "ionen")
 _SHORT: Final = 3
 _LEAST_PART: Final = 4
 _LEAST_BEGINNING: Final = 3
@@ -53,6 +54,8 @@ def singular(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _singular(word: str) -> str:
+    if word.endswith(_GERMAN):
+        return word[:-2]
     if len(word) <= _SHORT or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
