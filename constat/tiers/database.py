@@ -23,7 +23,6 @@ from constat.catalog import (
 )
 from constat.catalog.connection import Known, read_cells
 from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
-from constat.catalog.schema.drafting import is_plain
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
     CONTESTED,
@@ -686,6 +685,8 @@ def meant(problem: QueryMistakeError, query: str, connection: Connection) -> str
 
 def _is_bare(name: str, connection: Connection) -> bool:
     """Tell whether a name needs no quotes; PostgreSQL alone takes bare ones in small letters."""
+    from constat.catalog.schema.drafting import is_plain  # noqa: PLC0415  loaded when it is used
+
     return is_plain(name if connection.dialect == "postgres" else name.lower())
 
 
