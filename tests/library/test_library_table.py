@@ -35,10 +35,6 @@ ARGUED: Final = {
     ): "a history only grows: what held then is what the history up to there says",
     (
         "memory",
-        "mutants",
-    ): "the figures say which rules were tried, and what is left",
-    (
-        "memory",
         "bulk",
     ): "the figures of a million tokens are those of the whole memory, and its rules run in it",
 }
