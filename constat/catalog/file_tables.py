@@ -172,6 +172,7 @@ _WITHIN: Final = frozenset('"._- \r\n')
 _MOST_LINES: Final = 0.6
 _MOST_TITLES: Final = 20
 _LEAST_SUMMED: Final = 2
+_LEAST_PARTS: Final = 2
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+\Z", re.ASCII)
 GUESSED: Final = frozenset({*SEPARATED, WORKBOOK})
 """Endings of files whose numbers may be written as in any country."""
@@ -403,7 +404,7 @@ def misread(text: str, setting: TableFiles) -> str:
         return f"; it{problem}"
     if letter != setting.delimiter:
         more = f" and `skip: {skip}`" if skip != setting.skip else ""
-        return f"; write `separator: {_shown(letter)}`{more}"
+        return f"; write `separator: {_shown(letter)}`{more} beside `file`"
     return further_down(skip, setting)
 
 
@@ -411,7 +412,8 @@ def further_down(skip: int, setting: TableFiles) -> str:
     """Give the edit where the names of the columns stand below `skip` lines."""
     if skip <= setting.skip:
         return ""
-    return f"; where the names of the columns stand in line {skip + 1}, write `skip: {skip}`"
+    line = f"; where the names of the columns stand in line {skip + 1}"
+    return f"{line}, write `skip: {skip}` beside `file`"
 
 
 def header_place(rows: Sequence[Cells]) -> int:
@@ -510,8 +512,9 @@ def _doubts(setting: TableFiles, name: str, cells: _Cells, spelled: Locale | Non
         if cells.has_short_days:
             yield (
                 f"column {name} holds years of two digits: its days stay texts; write four, or say"
-                f" in the query of `.input` which century is meant, as by"
-                f" `CAST(strptime({name}, '%d.%m.%y') AS DATE)`"
+                " in the query of `.input` which century is meant, for 1900 to 1999 as by"
+                f" `CAST(strptime(left({name}, length({name}) - 2) || '19' || right({name}, 2),"
+                " '%d.%m.%Y') AS DATE)`"
             )
     if label not in setting.unit and (units := cells.mixed_units()):
         listed = " and ".join(f"in {one}" if one else "without a unit" for one in units)
@@ -779,6 +782,10 @@ def lines_below(ending: Ending, setting: TableFiles) -> int:
         _check_there(last, missing, setting)
     if setting.footer != 0 and _may_have_totals(last, cut):
         _check_totals(ending.rows(), cut)
+    elif setting.footer != 0 and _may_end_a_group(last[: len(last) - cut]):
+        rows = ending.rows()
+        if has_parts(rows[: len(rows) - cut]):
+            raise ValueError(TOTALS_WITHIN)
     if missing:
         raise ValueError(
             f"{_LACKS.format(missing)}, so it may be cut off; fetch it whole, or write `footer:"
@@ -833,14 +840,44 @@ _LACKS: Final = " has no line below its rows that begins with `{}`, as its `foot
 
 
 def has_parts(rows: Sequence[Cells]) -> bool:
-    """Tell whether a line holds the sums of the lines since the total above it."""
+    """Tell whether lines hold the sums of the lines since the total above them."""
     marks = [
         place for place, cells in enumerate(rows) if _says_total(cells) or _mentions_total(cells)
     ]
+    if _sums(rows, marks):
+        return True
+    # Totals of groups by whatever name: `Month 1` where all rows have a day, and these have none.
+    width = max(map(len, rows), default=0)
+    lacking = ([place for place, one in enumerate(rows) if _lacks(one, n)] for n in range(width))
     return any(
-        _summarises(rows[before + 1 : place], rows[place])
-        for before, place in zip([-1, *marks], marks, strict=False)
+        len(places) >= _LEAST_PARTS and places[0] > 0 and _sums(rows, places) * 2 >= len(places)
+        for places in lacking
     )
+
+
+def _sums(rows: Sequence[Cells], places: Sequence[int]) -> int:
+    """Count the lines at these places that hold a sum of the lines since the one before."""
+    return sum(
+        _summarises(rows[before + 1 : place], rows[place])
+        for before, place in zip([-1, *places], places, strict=False)
+    )
+
+
+def _lacks(cells: Cells, column: int) -> bool:
+    return column >= len(cells) or not _filled(cells[column])
+
+
+def _may_end_a_group(last: Sequence[Cells]) -> bool:
+    """Tell by a few lines whether the last one may be the total of a group."""
+    *above, total = last or ((),)
+    if not above:
+        return False
+    for column in range(len(above[-1])):
+        lacking = [place for place, cells in enumerate(above) if _lacks(cells, column)]
+        ends = _lacks(total, column) and lacking[-1:] != [len(above) - 1]
+        if ends and (not lacking or _summarises(above[lacking[-1] + 1 :], total)):
+            return True
+    return False
 
 
 def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[str, ...]]:

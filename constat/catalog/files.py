@@ -870,7 +870,7 @@ def _below_titles(
             hint = misread(opened.read(_LONGEST_HEADER), setting)
     if not hint:
         return problem
-    return SourceFailureError(f"{problem.reason}{hint} beside `file`", problem.code)
+    return SourceFailureError(f"{problem.reason}{hint}", problem.code)
 
 
 def _cells(sheet: tuple[Any, Any]) -> Iterator[SheetRow]:

@@ -21,6 +21,7 @@ from constat.catalog.file_tables import (
     find_tables,
     guess_cells,
     guess_files,
+    has_parts,
     state_name,
 )
 from constat.catalog.files import FilesConnection, header_of
@@ -136,9 +137,9 @@ def test_tabs_separate_where_the_name_says_so(tmp_path: Path) -> None:
         (b"x,y\n1,a\n" + b"2,b\n" * 9_000 + b"3,M\xfcller\n", "t.csv, line 9003, is not UTF-8"),
         ("x,y\n1,a\n".encode("utf-16"), "UTF-8"),
         (b"PAR1\x00\x00\x00", "usable name"),
-        ("x,x\n1,a\n", "names two columns `X`"),
+        ("x,x\n1,a\n", "names two columns `x`"),
         ("x,X\n1,a\n", "names two columns `X`"),
-        ("x,\n1,a\n", "a column without a usable name"),
+        ("x,\n1,a\n", "no usable name for its column 2"),
         ('x,"y\nz"\n1,a\n', "first line that names no columns"),
         ("x" * 3_000_000, "first line that names no columns"),
     ],
@@ -223,8 +224,8 @@ def test_members_of_objects_are_taken_apart_in_the_query(tmp_path: Path) -> None
         (b'{"x": "\xff", "y": 1}\n', "line 1, is not UTF-8"),
         ('{"x": 1, "X": 2}\n', "names two columns `X`"),
         ('{"x": 1}\n{"X": 2}\n', "names two columns `X`"),
-        ('{"": 1}\n', "a column without a usable name"),
-        ("{" + ",".join(f'"c{n}": 1' for n in range(2_100)) + "}\n", "too many"),
+        ('{"": 1}\n', "no usable name for its column 1"),
+        ("{" + ",".join(f'"c{n}": 1' for n in range(2_100)) + "}\n", "more than 2,000 columns"),
     ],
     ids=lambda one: str(one)[:30],
 )  # fmt: skip
@@ -961,6 +962,7 @@ MAY = "footer: {optional: [Total]}"
         ("", "Subtotal,3\nTotal,3\n", "write `footer: [Subtotal, Total]`"),
         ("", ",3\n", "write `footer: 1`"),
         ("", "Total,3\nc,4\nTotal,4\n", "may hold totals among its rows"),
+        ("", ",3\nc,4\nd,5\n,9\n", "may hold totals among its rows"),
         ("encoding: windows-1252", "Total,3\n", "write `footer: [Total]`"),
     ],
 )
@@ -973,6 +975,14 @@ def test_no_row_is_lost_below_and_no_total_is_a_row(
         fails(setting.ask("p"), reason, "C0543")
     else:
         assert rows(setting.ask("p")) == {("a", 1), ("b", 2)}
+
+
+def test_rows_without_a_name_are_totals_where_they_hold_the_sums_of_groups() -> None:
+    group = [("a", "1"), ("b", "2")]
+    assert has_parts([*group, ("", "3"), *group, ("", "3")])
+    assert has_parts([*group, ("x", ""), *group, ("", "3"), *group, ("", "3")])
+    assert not has_parts([*group, ("", "3"), *group])
+    assert not has_parts([*group, ("", "3"), *group, ("", "4"), *group, ("", "5")])
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,18 @@ def test_a_table_that_has_a_german_name_in_the_plural_is_named_as_it_is(tmp_path
     assert "buchungens" not in text
 
 
+def test_the_century_of_short_years_is_what_the_edit_says(tmp_path: Path) -> None:
+    (tmp_path / "k.csv").write_text("nr,born\nK1,11.06.56\nK2,1.2.61\n", encoding="utf-8")
+    start("k.csv", tmp_path, tmp_path)
+    path = tmp_path / "rules" / "sources.dl"
+    drafted = path.read_text(encoding="utf-8")
+    (edit,) = re.findall(r"for 1900 to 1999 as by `(.*)`", drafted)
+    text = drafted.replace("born: symbol", "born: Date")
+    path.write_text(text.replace("SELECT nr, born", f"SELECT nr, {edit} AS born"), encoding="utf-8")
+    with Session(tmp_path) as session:
+        assert session.prove('k(K1, "1956-06-11"), k(K2, "1961-02-01")').verdict.value == "PROVED"
+
+
 def test_the_next_command_can_be_pasted(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "shop.sqlite", ALONE + "DELETE FROM shop WHERE town = 'Linz';")
     ran = run("init", tmp_path / "shop.sqlite", "--directory", tmp_path / "p")
