@@ -202,7 +202,8 @@ def _atoms(rules: Iterable[Rule]) -> Iterator[Atom]:
 
 def _described(predicate: Predicate) -> str:
     columns = " ".join(one.name for one in predicate.columns)
-    told = " ".join(text for key, text in predicate.attributes.items() if key.startswith("says"))
+    # Questions are read in English; what is said where it does not hold denies by itself.
+    told = predicate.attributes.get("says", "")
     return f"{predicate.name.replace('_', ' ')} {columns} {told}"
 
 

@@ -1049,7 +1049,8 @@ def _says_figure(cells: Cells) -> bool:
 
 def _counts(cells: Cells) -> bool:
     """Tell whether the words of a line hold its figure: `Total`, `Rows: 3`, `3 records`."""
-    return _says_total(cells) or any(map(str.isdigit, _first(cells)))
+    first = _first(cells)
+    return _says_total(cells) or (any(map(str.isdigit, first)) and _is_word(first))
 
 
 def _begins(cells: Cells, words: Sequence[str]) -> bool:

@@ -157,7 +157,7 @@ class Counting(list[float]):
 def test_a_certificate_that_takes_too_long_to_write_leaves_the_goal_open() -> None:
     analysed, clock = program(COUNTED), Counting([0.0, 0.0])
     limits = Limits(seconds=SECONDS, now=clock, where="constat.yaml")
-    tables = {"e": Table([(n, n + 1) for n in range(6 * ROWS)])}
+    tables = {"e": Table([(n, n + 1) for n in range(9_900)])}
     asked = goal("none(?a)", analysed)
     for running, verdict in ((0.0, Verdict.DISPROVED), (SECONDS, Verdict.UNRESOLVED)):
         clock[1] = 0.0
