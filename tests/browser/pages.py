@@ -43,6 +43,11 @@ class Watched:
         self.page.locator("html[data-verified=done]").wait_for(state="attached")
         return self.page.inner_text("#state")
 
+    def unfold_audit(self) -> None:
+        """Open the parts of the audit as a reader does, one after the other."""
+        for part in self.page.locator("#audit > details > summary").all():
+            part.click()
+
     def violations(self) -> list[str]:
         """Return what axe-core finds wrong, with the elements."""
         found: dict[str, Any] = self.page.evaluate(

@@ -117,6 +117,8 @@ def test_a_goal_is_completed_proved_and_verified_by_keyboard(pages: Pages, open_
     page.keyboard.type("C001")
     assert goal_of(page).input_value() == "is_vip(C001)"
     assert "verified in this page: PROVED" in prove(watched, "is_vip(C001)")
+    assert page.evaluate("document.activeElement.id") == "question"
+    watched.unfold_audit()
     text = page.inner_text("#x-view")
     for said in (
         "Is it true that C001 is a VIP?",
@@ -126,7 +128,6 @@ def test_a_goal_is_completed_proved_and_verified_by_keyboard(pages: Pages, open_
         "Picture",
     ):
         assert said in text
-    assert page.evaluate("document.activeElement.id") == "question"
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Save the certificate").click()
     assert check_certificate(waiting.value.path().read_bytes()).verdict == "PROVED"

@@ -168,6 +168,8 @@ def seen(watched: Watched) -> str:
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_report_reads_with_scripts_and_without(pages: Pages, *, scripts: bool) -> None:
     watched = pages.open(report("proved"), scripts=scripts)
+    assert "SELECT * FROM order_line" not in seen(watched)
+    watched.unfold_audit()
     text = seen(watched)
     for said in (
         "Is it true that C1 is vip?",
@@ -205,8 +207,10 @@ def test_what_is_folded_is_counted(pages: Pages, shape: str) -> None:
 
 
 def test_a_link_into_what_is_folded_unfolds_it(pages: Pages) -> None:
-    page = pages.open(to_html(chain(9))).page
+    watched = pages.open(to_html(chain(9)))
+    page = watched.page
     page.click("#fold")
+    watched.unfold_audit()
     last = page.locator("#audit tr[id^=a]").last
     last.locator("a").first.click()
     target = page.evaluate("location.hash.slice(1)")

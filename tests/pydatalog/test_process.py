@@ -123,9 +123,12 @@ def test_recursion_without_end_is_no_answer(engine: PyDatalogEngine) -> None:
 @pytest.mark.faults
 def test_a_run_that_takes_too_much_memory_is_no_answer() -> None:
     with PyDatalogEngine(memory=96 << 20) as small:
-        found = ask(small, ENDLESS, "n(-1)", limits=Limits(seconds=600.0))
+        found = ask(small, ENDLESS, "n(-1)", limits=Limits(seconds=60.0))
+    # Where memory ends is chance: in pyDatalog, in our reply, or, rarely, where Python drops the
+    # error and tries again until the time is over.
     assert found.holds is None
-    assert "memory limit of 96 MiB" in found.stopped or "ended without an answer" in found.stopped
+    ends = ("memory limit of 96 MiB", "ended without an answer", "time limit was reached after 60.0")
+    assert any(end in found.stopped for end in ends)
 
 
 def test_a_child_that_is_killed_is_no_answer(worker: Worker) -> None:
