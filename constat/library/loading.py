@@ -173,7 +173,7 @@ def with_frames(
         if name in heads:
             message = f"`{name}` is derived by rules, and a frame would be another source of it"
             hint = "give the frame the name of a relation that the rules rest on"
-            diagnostics.append(Diagnostic("C0506", message, help=hint))
+            diagnostics.append(Diagnostic("C0506", message, help=hint, about=name))
         elif declared is not None:
             kinds = {column.name: column.kind for column in declared.columns}
             check_columns(name, frame, kinds, diagnostics)
@@ -181,7 +181,7 @@ def with_frames(
         elif name not in used and (near := nearest(name, sorted(empty))):
             message = f"there is a frame `{name}`, and no relation of that name"
             hint = f'write `facts={{"{near}": frame}}`, or `{name}` in the rules'
-            diagnostics.append(Diagnostic("C0506", message, help=hint))
+            diagnostics.append(Diagnostic("C0506", message, help=hint, about=near))
         else:
             found = _framed(database.name, name, frame)
             if isinstance(found, Diagnostic):
@@ -216,20 +216,17 @@ def _framed(database: str, name: str, frame: Frame) -> Predicate | Diagnostic:
         fit = [f"{c}: {k.value}" for c, k in kinds.items() if k and c not in {*wrong, *unfit}]
         if not kinds:
             hint = "give it columns"
-            return Diagnostic("C0514", f"the frame `{name}` has no columns", help=hint)
+            message = f"the frame `{name}` has no columns"
+            return Diagnostic("C0514", message, help=hint, about=name)
         why = "no kind can hold the values of its column" if unfit else "rules cannot write"
         first = "convert" if unfit else "rename"
         declared = f", or declare the columns that are needed: `.decl {name}({', '.join(fit)})`"
         message = f"the frame `{name}` is declared by no rule, and {why} `{(unfit or wrong)[0]}`"
-        return Diagnostic("C0514", message, help=f"{first} it{declared if fit else ''}")
+        hint = f"{first} it{declared if fit else ''}"
+        return Diagnostic("C0514", message, help=hint, about=name)
     columns = tuple(Column(one, kind.value, kind) for one, kind in kinds.items() if kind)
     relation = Predicate(name, columns)
     return replace(relation, source=_source(database, relation, null="maybe"))
-
-
-_WORDS: Final = re.compile(r'[`"](\w+)[`"]')
-_ABSENT: Final = re.compile(r"there is no predicate `(\w+)`")
-_COLUMNS: Final = re.compile(r"`(\w+)` has (?:no column|[0-9]+ columns?)")
 
 
 def _causes_first(diagnostics: Sequence[Diagnostic], project: Project | None) -> list[Diagnostic]:
@@ -238,14 +235,13 @@ def _causes_first(diagnostics: Sequence[Diagnostic], project: Project | None) ->
     if database is None:
         return list(diagnostics)
     refused = [one for one in diagnostics if one.code in {"C0506", "C0514"}]
-    words = {name for one in refused for name in _WORDS.findall(one.message + one.help)}
+    frames = {one.about for one in refused if one.about}
     found = []
     for one in diagnostics:
-        absent, columns = _ABSENT.search(one.message), _COLUMNS.search(one.message)
-        if absent is not None and absent[1] in words:
+        if one.code == "C0181" and one.about in frames:
             continue
-        if columns is not None and columns[1] in database.frames and one not in refused:
-            names = ", ".join(f"`{each}`" for each in database.frames[columns[1]].columns)
+        if one.code == "C0183" and one.about in database.frames:
+            names = ", ".join(f"`{each}`" for each in database.frames[one.about].columns)
             hint = f"{one.help}; or give the frame that column: it has {names}"
             found.append(replace(one, help=hint))
             continue

@@ -10,7 +10,7 @@ from constat.diagnostics import Span
 from constat.frozen import frozen
 from constat.logic import NIL, Constant, Kind
 from constat.syntax.cursor import ResyncError
-from constat.syntax.mistakes import habits
+from constat.syntax.mistakes import habits, spelling
 from constat.syntax.surface import Choice, Compared, SignedAtom, SurfaceLiteral, SurfaceTerm
 from constat.syntax.terms import TermParser
 from constat.syntax.words import (
@@ -400,6 +400,9 @@ class BodyParser(TermParser):
         whole = self._with_separators(start)
         if whole:
             self.fail(habits.separators(place, whole))
+        pair = self._spelled(start - 2, start) if start > 1 else ""
+        if self.kinds[start - 1] == "," and spelling.number_edit(pair):
+            self.fail(spelling.human_number(self.tokens.span(start - 2, start), pair))
         self.fail(habits.no_literal(place, ""))
 
     def _with_separators(self, start: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NoReturn
 
@@ -320,6 +321,10 @@ class GoalScanner(StructureScanner):
         return self._missing_comma()
 
     def _missing_comma(self) -> NoReturn:
+        token = max(self.text.rfind(sign, 0, self.position) for sign in " ,(=") + 1
+        human = spelling.HUMAN.match(self.text, token)
+        if human and human.end() > self.position and spelling.number_edit(human[0]):
+            self.fail(spelling.human_number(self.tokens.stretch(token, human.end()), human[0]))
         reason = "`,` or `)` is missing behind this value"
         before, behind = self.text[: self.position], self.text[self.position :]
         begun = max(before.rfind(","), before.rfind("(")) + 1
@@ -337,7 +342,9 @@ class GoalScanner(StructureScanner):
         if self.position < len(self.text):
             edit = "write a rule with these literals as its body, and prove its head"
             rest = self.tokens.stretch(self.position, len(self.text))
-            self.fail(goals.malformed(rest, "the goal goes on behind its closing bracket", edit))
+            reason = "the goal goes on behind its closing bracket"
+            atom = self.text[: self.position].strip()
+            self.fail(goals.malformed(rest, reason, edit, atom))
 
     def _argument(self, count: int, is_text: IsText) -> Argument:
         self.skip_blank()
@@ -527,18 +534,28 @@ class GoalReader:
                 self.fail(goals.wrong_arity(span, predicate, written))
             return list(zip(predicate.columns, arguments, strict=True))
         if len(named) != len(arguments):
+            self._refuse_comma(arguments)
             place = next(one.span for one in arguments if not one.name)
             self.fail(goals.mixed_arguments(place, _all_named(predicate, arguments)))
+        pairs = [(one.name, one.span, _spelled(one)) for one in named]
+        self.diagnostics.extend(goals.unknown_columns(pairs, predicate))
         found: dict[str, Argument] = {}
         columns = {column.name for column in predicate.columns}
         for one in named:
-            if one.name not in columns:
-                self.diagnostics.append(goals.unknown_column(one.span, one.name, predicate))
-            elif one.name in found:
+            if one.name in columns and one.name in found:
                 self.diagnostics.append(goals.column_again(one.span, one.name))
             found.setdefault(one.name, one)
         self.finish()
         return [(column, found.get(column.name)) for column in predicate.columns]
+
+    def _refuse_comma(self, arguments: list[Argument]) -> None:
+        """Refuse `total = 7,5`: a number, and directly behind a comma another without a name."""
+        for one, after in pairwise(arguments):
+            pair = f"{one.text},{after.text}"
+            touching = after.span.column == one.span.end_column + 1
+            if touching and one.name and not after.name and spelling.number_edit(pair):
+                span = replace(after.span, column=one.span.end_column - len(one.text))
+                self.fail(spelling.human_number(span, pair))
 
     def term(self, column: Column, argument: Argument | None) -> Term:
         """Turn an argument into a variable or a constant of the column's kind."""
@@ -576,7 +593,9 @@ class GoalReader:
         try:
             value = _value(argument, column)
         except ValueError as error:
-            self.diagnostics.append(goals.wrong_value(argument.span, column, str(error)))
+            self.diagnostics.append(
+                goals.wrong_value(argument.span, column, str(error), argument.text, argument.name)
+            )
             value = argument.text
         return Constant(value, column.kind, argument.span)
 

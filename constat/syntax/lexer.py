@@ -368,6 +368,9 @@ class _Lexer:
         word = _WORD.match(self.text, start)
         if word is not None:
             return self.odd_word(start, word.end())
+        end = self.human_number(start)
+        if end:
+            return end
         self.diagnostics.append(
             spelling.odd_character(self.tokens.stretch(start, start + 1), character)
         )
@@ -392,6 +395,9 @@ class _Lexer:
 
     def single_quotes(self, start: int) -> int:
         """A text in single quotes, as Prolog and SQL write them."""
+        end = self.human_number(start)
+        if end:
+            return end
         found = _QUOTED.match(self.text, start)
         if found is None:
             self.diagnostics.append(
@@ -415,6 +421,20 @@ class _Lexer:
             )
         return self.skip_line(start)
 
+    def human_number(self, start: int) -> int:
+        """Read past `€5`, `5€` and `1'000`, from the sign in it; 0 where there is none."""
+        tokens = self.tokens
+        joined = bool(tokens.kinds) and tokens.kinds[-1] == "number" and tokens.ends[-1] == start
+        begin = tokens.starts[-1] if joined else start
+        found = spelling.HUMAN.match(self.text, begin)
+        if found is None or found.end() <= start or not spelling.number_edit(found[0]):
+            return 0
+        span = tokens.stretch(begin, found.end())
+        self.diagnostics.append(spelling.human_number(span, found[0]))
+        if not joined:
+            tokens.add("number", start, start)
+        return found.end()
+
     def odd_word(self, start: int, end: int) -> int:
         """A word that is neither a name nor a variable nor a number."""
         word, span = self.text[start:end], self.tokens.stretch(start, end)
@@ -427,7 +447,7 @@ class _Lexer:
                 self.diagnostics.append(spelling.odd_variable(span, word))
             self.tokens.add("variable", start, end)
         elif word[0].isdigit():
-            self.diagnostics.append(spelling.odd_number(span))
+            self.diagnostics.append(spelling.odd_number(span, word))
             self.tokens.add("number", start, start)
         else:
             self.diagnostics.append(spelling.odd_name(span, word))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeGuard, assert_never
 
@@ -30,7 +31,7 @@ from constat.logic import (
     parse_decimal,
 )
 from constat.syntax.cursor import Mode, softened
-from constat.syntax.mistakes import declarations, goals, habits
+from constat.syntax.mistakes import declarations, goals, habits, spelling
 from constat.syntax.printing import UNDECLARED, Predicates, print_term
 from constat.syntax.surface import (
     AggregateTerm,
@@ -97,20 +98,30 @@ def _mistakes(atom: SignedAtom, predicate: Predicate, *, head: bool) -> list[Dia
     """Say what is wrong with the names of an atom."""
     unnamed = next((span for name, span in atom.names if not name), None)
     if unnamed is not None:
-        return [goals.mixed_arguments(unnamed, _all_named(atom, predicate))]
+        return [_comma_of(atom) or goals.mixed_arguments(unnamed, _all_named(atom, predicate))]
     columns = {column.name for column in predicate.columns}
-    found: list[Diagnostic] = []
+    terms = zip(atom.names, atom.terms, strict=True)
+    written = [(name, span, _shown(term)) for (name, span), term in terms]
+    found = [*goals.unknown_columns(written, predicate)]
     seen: set[str] = set()
     for name, span in atom.names:
-        if name not in columns:
-            found.append(goals.unknown_column(span, name, predicate))
-        elif name in seen:
+        if name in columns and name in seen:
             found.append(goals.column_again(span, name))
         seen.add(name)
     missing = [column.name for column in predicate.columns if column.name not in seen]
     if head and missing and not found:
         found.append(goals.incomplete_head(atom.span, missing))
     return found
+
+
+def _comma_of(atom: SignedAtom) -> Diagnostic | None:
+    """Say that `total = 7,5` has a comma in its number."""
+    for (one, name), (after, other) in pairwise(zip(atom.terms, atom.names, strict=True)):
+        if name[0] and not other[0] and one.span and after.span:
+            pair = f"{_shown(one)},{_shown(after)}"
+            if after.span.column == one.span.end_column + 1 and spelling.number_edit(pair):
+                return spelling.human_number(replace(after.span, column=one.span.column), pair)
+    return None
 
 
 def _all_named(atom: SignedAtom, predicate: Predicate) -> str:

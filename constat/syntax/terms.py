@@ -61,6 +61,9 @@ class StructureParser(Cursor):
         """Step over `$` and the name of a branch, and give the constructor."""
         start = self.advance()
         if self.kind not in _NAMES or (self.kind != "name" and not self.souffle):
+            if self.kind == "number":
+                whole = f"${self.word}"
+                self.fail(spelling.human_number(self.tokens.span(start, self.position), whole))
             self.fail(records.no_branch(self.since(start)))
         name = self.word.removeprefix("?")
         if name in self.reserved:

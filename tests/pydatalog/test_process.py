@@ -127,7 +127,11 @@ def test_a_run_that_takes_too_much_memory_is_no_answer() -> None:
     # Where memory ends is chance: in pyDatalog, in our reply, or, rarely, where Python drops the
     # error and tries again until the time is over.
     assert found.holds is None
-    ends = ("memory limit of 96 MiB", "ended without an answer", "time limit was reached after 60.0")
+    ends = (
+        "memory limit of 96 MiB",
+        "ended without an answer",
+        "time limit was reached after 60.0",
+    )
     assert any(end in found.stopped for end in ends)
 
 

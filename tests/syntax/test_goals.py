@@ -161,6 +161,36 @@ def test_a_goal_that_cannot_be_read_is_explained(text: str, code: str) -> None:
     assert codes(text) == [code]
 
 
+@pytest.mark.parametrize(
+    ("written", "edit"),
+    [
+        ("c = a, amount = 7,5", "write `7.5`"),
+        ("amount = 1.000,50", "write `1000.50`"),
+        ("amount = 1'000", "write `1000`"),
+        ("amount = €5", "write `amount = 5`"),
+        ("amount = $5", "write `amount = 5`"),
+        ("amount = 5k", "write `amount = 5000`"),
+        (
+            "amount = 50%",
+            "write `amount = 50`, or `amount = 0.50` where the values are shares of 1",
+        ),
+        ("mount = 5, c = a", "write `amount = 5`"),
+        ("amont = 5, amount = 5", "delete `amont = 5`"),
+    ],
+)
+def test_the_edit_of_a_named_value_is_read(written: str, edit: str) -> None:
+    with pytest.raises(ConstatError) as caught:
+        parse_goal(f"order({written})", PROGRAM)
+    assert [one.help for one in caught.value.diagnostics] == [edit]
+
+
+def test_no_two_edits_give_one_column() -> None:
+    with pytest.raises(ConstatError) as caught:
+        parse_goal("order(x = a, y = 2)", PROGRAM)
+    edits = [one.help.split("`")[1] for one in caught.value.diagnostics]
+    assert parse_goal(f"order({', '.join(edits)})", PROGRAM)
+
+
 def test_where_nothing_is_declared_the_help_leads_to_the_rule_files() -> None:
     with pytest.raises(ConstatError) as caught:
         parse_goal("is_vip(C001)", parse_text("", "<empty>", []))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from constat.diagnostics import Diagnostic, Related, Span
 from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate, parse_value
 from constat.syntax.mistakes.habits import near_name
-from constat.syntax.mistakes.spelling import quoted, shown
+from constat.syntax.mistakes.spelling import number_edit, quoted, shown
 
 _EXAMPLES: Final = MappingProxyType(
     {
@@ -36,14 +36,15 @@ def example(predicate: Predicate) -> str:
     return f"{predicate.name}({', '.join(f'?{column.name}' for column in predicate.columns)})"
 
 
-def malformed(span: Span, reason: str, edit: str) -> Diagnostic:
-    """A goal that is no atom."""
+def malformed(span: Span, reason: str, edit: str, about: str = "") -> Diagnostic:
+    """A goal that is no atom; `about` is the atom that stands before what is too much."""
     return Diagnostic(
         "C0180",
         reason,
         span,
         note="a goal is one atom: a predicate and its arguments in parentheses",
         help=edit,
+        about=about,
     )
 
 
@@ -62,6 +63,7 @@ def unknown_predicate(span: Span, name: str, known: list[str], whole: str = "") 
         span,
         note=f"the rules declare: {names}" if known else "no rule file declares any predicate",
         help=edit,
+        about=name,
     )
 
 
@@ -108,17 +110,39 @@ def _fitting(predicate: Predicate, written: Sequence[str], named: str) -> str:
     return f"write `{example(predicate)}`"
 
 
-def unknown_column(span: Span, name: str, predicate: Predicate) -> Diagnostic:
-    """A named argument that is no column."""
+def unknown_columns(
+    written: Sequence[tuple[str, Span, str]], predicate: Predicate
+) -> Iterator[Diagnostic]:
+    """Yield the named arguments that are no columns, of all: names, places and values.
+
+    No edit gives a column that stands already, or that another edit gives.
+    """
     names = [column.name for column in predicate.columns]
-    near = near_name(name, names) or (names[0] if names else "")
-    return Diagnostic(
-        "C0183",
-        f"`{predicate.name}` has no column `{shown(name)}`",
-        span,
-        note=f"its columns are {', '.join(names) or 'none'}",
-        help=f"write `{near} = ...`" if near else f"write `{predicate.name}()`",
-    )
+    given = {name for name, _, _ in written}
+    for name, span, value in written:
+        if name in names:
+            continue
+        near = _free_column(name, names, given)
+        given.add(near)
+        edit = f"write `{near} = {value}`" if near else f"delete `{shown(name)} = {value}`"
+        yield Diagnostic(
+            "C0183",
+            f"`{predicate.name}` has no column `{shown(name)}`",
+            span,
+            note=f"its columns are {', '.join(names) or 'none'}",
+            help=edit if names else f"write `{predicate.name}()`",
+            about=predicate.name,
+        )
+
+
+def _free_column(name: str, names: Sequence[str], given: Collection[str]) -> str:
+    """Give the column that is meant, or one that contains the word; never one given beside it."""
+    free = [one for one in names if one not in given]
+    near = near_name(name, free)
+    if near is None and near_name(name, names) is not None:
+        return ""
+    within = [one for one in free if len(name) > 2 and name in one.replace("_", "")]  # noqa: PLR2004  a word
+    return near or next(iter([*within, *free]), "")
 
 
 def column_again(span: Span, name: str) -> Diagnostic:
@@ -155,14 +179,19 @@ def incomplete_head(span: Span, missing: list[str]) -> Diagnostic:
     )
 
 
-def wrong_value(span: Span, column: Column, reason: str) -> Diagnostic:
-    """A value that is none of the column's type."""
+def wrong_value(
+    span: Span, column: Column, reason: str, written: str = "", name: str = ""
+) -> Diagnostic:
+    """A value that is none of the column's type; `written` behind a `name`, where there is one."""
+    numeric = column.kind in {Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL}
+    edit = number_edit(written, f"{name} = " if name else "") if numeric else ""
     return Diagnostic(
         "C0186",
         f"the value of column `{column.name}` {reason}",
         span,
         note=f"column `{column.name}` is of type {column.type_name}{_made_of(column)}",
-        help=f"write{_for_example(column)} `?{column.name}` for any value",
+        help=edit or f"write{_for_example(column)} `?{column.name}` for any value",
+        about="" if edit else column.name,
     )
 
 
@@ -285,7 +314,7 @@ def of_fact(one: Diagnostic, text: str, predicates: Mapping[str, Predicate]) -> 
     name = text.partition("(")[0].strip()
     predicate = predicates.get(name)
     edit = ""
-    if one.code == "C0181" and one.help.startswith("declare it"):
+    if one.code == "C0181" and predicates and near_name(one.about, predicates) is None:
         columns = len(text.partition("(")[2].rstrip(" .)").split(","))
         listed = ", ".join(f"c{place}: symbol" for place in range(1, columns + 1))
         edit = (
@@ -296,10 +325,12 @@ def of_fact(one: Diagnostic, text: str, predicates: Mapping[str, Predicate]) -> 
         edit = f"write a value in each column, as in `{fact_example(predicate)}`"
         if predicate.key:
             edit = open_fact(one.span or Span("", 1, 1, 1, 1), predicate, {}, leaves_out=True).help
-    elif one.code == "C0186" and " or `?" in one.help:
-        edit = one.help.partition(", or `?")[0]
-    elif one.code == "C0180" and "goes on" in one.message and one.span is not None:
-        edit = f"state one fact at a time, first `{shown(text[: one.span.column - 1].strip())}`"
+    elif one.code == "C0186" and one.about and predicate is not None:
+        column = next(each for each in predicate.columns if each.name == one.about)
+        value = _example(column, 0)
+        edit = "" if value is None else f"write, for example, `{value}`"
+    elif one.code == "C0180" and one.about:
+        edit = f"state one fact at a time, first `{shown(one.about)}`"
     return replace(one, help=edit) if edit else one
 
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
+from decimal import Decimal
+from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span
 
 Plain = Callable[[Span], Diagnostic]
 _LONGEST = 40
+MONEY: Final = "€$£¥"
+HUMAN: Final = re.compile(
+    rf"[{MONEY}]?[0-9][0-9.,'\u2019]{{0,40}}(?<=[0-9])[kKM%{MONEY}]?(?![A-Za-z0-9_])"
+)
+"""A number as people write it: with separators, a sign of money, `%` or a letter for zeros."""
+_PLAIN: Final = re.compile(
+    r"[0-9]+([.][0-9]+)?|[0-9]+,[0-9]+|[0-9]{1,3}(['\u2019][0-9]{3})+([.,][0-9]+)?"
+    r"|[0-9]{1,3}([.][0-9]{3})+,[0-9]+|[0-9]{1,3}([.][0-9]{3}){2,}"
+)
+_GROUPED: Final = re.compile(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
 
 
 def shown(text: str) -> str:
@@ -164,8 +177,49 @@ def bare_fraction(span: Span, spelling: str) -> Diagnostic:
     )
 
 
-def odd_number(span: Span) -> Diagnostic:
+def plain_number(text: str) -> str:
+    """Give the number that `7,5`, `1.000,50`, `1'000`, `€5`, `50%` or `5k` means; or nothing."""
+    if not HUMAN.fullmatch(text):
+        return ""
+    digits = text.strip(f"kKM%{MONEY}")
+    if _GROUPED.fullmatch(digits):
+        digits = digits.replace(",", "")
+    elif _PLAIN.fullmatch(digits):
+        dots = "." if "," in digits or digits.count(".") > 1 else ""
+        digits = re.sub(rf"['\u2019{dots}]", "", digits).replace(",", ".")
+    else:
+        return ""
+    zeros = {"k": 3, "K": 3, "M": 6}.get(text[-1], 0)
+    return f"{Decimal(digits).scaleb(zeros):f}" if zeros else digits
+
+
+def number_edit(text: str, before: str = "") -> str:
+    """Say how a number is written that people write otherwise; nothing for what is none.
+
+    `before` is repeated before it, such as `total = `.
+    """
+    plain = plain_number(text)
+    if plain and text.endswith("%"):
+        share = f"{Decimal(plain).scaleb(-2):f}"
+        return f"write `{before}{plain}`, or `{before}{share}` where the values are shares of 1"
+    return f"write `{before}{plain}`" if plain and plain != text else ""
+
+
+def human_number(span: Span, text: str) -> Diagnostic:
+    """`7,5`, `1'000`, `€5`, `50%`."""
+    return Diagnostic(
+        "C0112",
+        f"`{shown(text)}` is not how a number is written",
+        span,
+        note="a number has digits and at most one point: no separators, units or signs of money",
+        help=number_edit(text),
+    )
+
+
+def odd_number(span: Span, text: str = "") -> Diagnostic:
     """Digits followed by letters, or more than one point."""
+    if number_edit(text):
+        return human_number(span, text)
     return Diagnostic(
         "C0112",
         "this is not a number",
