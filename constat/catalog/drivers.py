@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from constat.catalog import stores
 from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
@@ -62,12 +63,7 @@ _KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 
 
-_STORES: Final = frozenset(
-    (
-        *("mongodb", "dynamodb", "elasticsearch", "opensearch", "cassandra", "redis"),
-        *("cosmosdb", "firestore"),
-    )
-)
+_STORES: Final = frozenset(("dynamodb", "elasticsearch", "opensearch", "cassandra", "redis"))
 """Kinds that are known by name, so that whoever configures one is told what can be done."""
 
 
@@ -84,6 +80,8 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
         from constat.catalog import frames  # noqa: PLC0415  loaded when it is used
 
         return frames.connect(database, seconds)
+    if database.kind in stores.MONGODB:
+        return stores.connect(database, seconds)
     uri = database.uri()
     if database.kind in _STORES:
         raise _mistake(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from types import MappingProxyType
@@ -622,6 +623,11 @@ def _is_distinct(predicate: Predicate) -> bool:
 def check_columns(predicate: Predicate, guarded: Guarded, connection: Connection) -> None:
     """Raise `QueryMistakeError` where tables are not there or columns are not as declared."""
     known = connection.tables()
+    if not guarded.tables <= known.keys():
+        # Tables of lists within documents are known once these have been read.
+        with suppress(QueryMistakeError):
+            connection.columns(guarded.text)
+        known = connection.tables()
     for table in sorted(guarded.tables):
         if table not in known:
             near = nearest(table, known)

@@ -43,14 +43,14 @@ def codes(folder: Path) -> list[tuple[str, str]]:
 
 def test_stores_that_cannot_be_read_stop_nothing_else(write: Write) -> None:
     rules = ".decl p(x: number)\np(1).\n.decl q(x: number)\n"
-    rules += '.input q(source = "documents", query = "SELECT x FROM q")\n'
+    rules += '.input q(source = "events", query = "SELECT x FROM q")\n'
     folder = write(rules, SEED)
     with Session(folder) as session:
         assert session.prove("p(1)").verdict is Verdict.PROVED
         with pytest.raises(ConstatError, match="a store of documents") as caught:
             session.prove("q(1)")
     (found,) = caught.value.diagnostics
-    assert (found.code, found.span.line if found.span else 0) == ("C0512", 9)
+    assert (found.code, found.span.line if found.span else 0) == ("C0512", 15)
 
 
 @pytest.mark.parametrize(

@@ -214,8 +214,8 @@ def _look(connection: Any, name: str, seconds: float, known: str) -> Look:  # no
         return Look(found, None if same else local.introspect(connection, name, seconds))
     match connection.dialect:
         case "duckdb":
-            found = str(connection.snapshot)
-            same = found == known
+            found = connection.snapshot or ""
+            same = bool(found) and found == known
             return Look(found, None if same else local.introspect_duckdb(connection, name, seconds))
         case "postgres":
             found = servers.fingerprint_postgresql(connection, seconds)
