@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from constat.catalog import stores
 from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
@@ -63,6 +62,7 @@ _KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 
 
+_MONGODB: Final = frozenset(("mongodb", "cosmosdb", "firestore"))
 _STORES: Final = frozenset(("dynamodb", "elasticsearch", "opensearch", "cassandra", "redis"))
 """Kinds that are known by name, so that whoever configures one is told what can be done."""
 
@@ -80,7 +80,9 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
         from constat.catalog import frames  # noqa: PLC0415  loaded when it is used
 
         return frames.connect(database, seconds)
-    if database.kind in stores.MONGODB:
+    if database.kind in _MONGODB:
+        from constat.catalog import stores  # noqa: PLC0415  loaded when it is used
+
         return stores.connect(database, seconds)
     uri = database.uri()
     if database.kind in _STORES:

@@ -43,9 +43,6 @@ _UNVERIFIED: Final = "unverified: this kind of store was not tried with a server
 _NUMBERS: Final = frozenset(("whole", "float", "decimal"))
 _REFUSED: Final = frozenset((13, 18, 8000))
 
-MONGODB: Final = frozenset(("mongodb", "cosmosdb", "firestore"))
-"""Kinds that are read over the protocol of MongoDB."""
-
 
 class Store(Protocol):
     """What a store of documents does; each method raises `SourceFailureError`."""
