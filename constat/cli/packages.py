@@ -58,11 +58,13 @@ _VERSION_HELP: Final = "Which versions will do, such as '>=1.0,<2'."
 
 @click.command(name="add", cls=PlainCommand)
 @click.argument("source", metavar="SOURCE")
-@click.option("--prefix", default="", metavar="NAME", help=_PREFIX_HELP)
-@click.option("--version", default="", metavar="RANGE", help=_VERSION_HELP)
+@click.option("--prefix", metavar="NAME", help=_PREFIX_HELP)
+@click.option("--version", metavar="RANGE", help=_VERSION_HELP)
 @format_option
 @project_option
-def add_command(source: str, *, prefix: str, version: str, form: str, project: str | None) -> int:
+def add_command(
+    source: str, *, prefix: str | None, version: str | None, form: str, project: str | None
+) -> int:
     """Copy a library of rules into the project, and lock it by its hashes.
 
     SOURCE is a folder with a `library.yaml`, a wheel (FILE.whl), a repository
@@ -70,7 +72,8 @@ def add_command(source: str, *, prefix: str, version: str, form: str, project: s
     Its rule files, with their cases, go to `packages/NAME`, an entry to `packages:` in
     constat.yaml, and hashes to `packages.lock`; certificates name library, version and hash. What
     it requires has to be added first. Where it declares a name that is taken, --prefix gives it
-    others. A library that is there already is replaced: see `constat rules diff` first.
+    others. A library that is there already is replaced (see `constat rules diff` first) and keeps
+    its prefix and range unless others are given; --prefix "" takes the prefix away.
 
     Examples:
       constat rules add rules/customer-value --project shop
@@ -86,7 +89,9 @@ def add_command(source: str, *, prefix: str, version: str, form: str, project: s
     content, wanted = _wanted(folder)
     written, base = _as_seen_from(source, folder)
     name = fetch(written, base).manifest.name
-    one = WantedPackage(name, written, prefix, version)
+    before = wanted.get(name, WantedPackage(name, written))
+    prefix = before.prefix if prefix is None else prefix
+    one = WantedPackage(name, written, prefix, before.version if version is None else version)
     edited = with_entry(content, name, one)
     wanted[name] = one
     locked = _lock(folder, wanted, [name])

@@ -11,7 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from constat.cli.commands import cli
 from constat.diagnostics import ConstatError
 from constat.library import packages
 from constat.library.cases import run_cases
@@ -339,6 +341,23 @@ def test_libraries_that_declare_a_name_both_need_a_prefix(tmp_path: Path) -> Non
     assert not (folder / "packages").exists()
     add(folder, two[0], WantedPackage("pools", "../pools", "p"))
     assert len(load_project(folder).packages) == 2
+
+
+def test_what_is_added_again_keeps_its_prefix_and_range_unless_others_are_given(
+    tmp_path: Path,
+) -> None:
+    town, words = project(tmp_path / "town"), ["rules", "add", str(library(tmp_path / "parking"))]
+
+    def entry(*options: str) -> str:
+        done = CliRunner().invoke(cli, [*words, "--project", str(town), *options])
+        assert done.exit_code == 0, done.output
+        return (town / "constat.yaml").read_text(encoding="utf-8").splitlines()[-1].strip()
+
+    source = 'parking: {from: "../parking"'
+    first = entry("--prefix", "p", "--version", "<2")
+    assert entry() == first == f'{source}, prefix: "p", version: "<2"}}'
+    assert entry("--version", "") == f'{source}, prefix: "p"}}'
+    assert entry("--prefix", "") == f"{source}}}"
 
 
 def test_what_a_library_requires_is_there_first_in_a_version_that_will_do(tmp_path: Path) -> None:
