@@ -482,6 +482,8 @@ def print_missing(found: MissingFacts) -> None:
         if left:
             more = "".join(f" --abducible {name}" for name in left)
             write(f"facts of {', '.join(left)} were not allowed: add{more}")
+        else:
+            write(f"what stops it: constat why-not {shlex.quote(found.goal)}")
     _print_bounds(found)
 
 

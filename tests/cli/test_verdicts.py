@@ -190,3 +190,12 @@ def test_rules_with_warnings_say_so_once_on_stderr(tmp_path: Path) -> None:
         assert told not in run(*asked, "--quiet", "--project", tmp_path).err
     (tmp_path / "rules.dl").write_text(rules + "h(?x) :- n(?x).\n")
     assert told not in run("prove", "h(1)", "--project", tmp_path).err
+
+
+def test_where_no_fact_would_do_the_next_command_says_what_stops_it(tmp_path: Path) -> None:
+    rules = '.pragma "constat" "0.1"\n@[abducible]\n.decl n(x: number)\n.decl h(x: number)\n'
+    (tmp_path / "rules.dl").write_text(rules + "h(?x) :- n(?x), ?x > 5.\n")
+    (tmp_path / "constat.yaml").write_text("rules: rules.dl\n")
+    told = run("missing", "h(1)", "--project", tmp_path).out.splitlines()
+    assert told[-1] == "what stops it: constat why-not 'h(1)'"
+    assert "?x > 5" in run("why-not", "h(1)", "--project", tmp_path).out
