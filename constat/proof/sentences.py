@@ -1116,16 +1116,35 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
             None,
         }
     ):
-        subject = f"{words(predicate.columns[places[0]].name)} in {subject}"
+        column = words(predicate.columns[places[0]].name)
+        alone = others and column not in _VAGUE and _is_only(instance, atom, places[0])
+        subject = column if alone else f"{column} in {subject}"
     if not others:
         return subject
     named = _listed(others, instance.speech)
     return instance.speech.said(_OF, subject.removesuffix(" of"), named)
 
 
+def _is_only(instance: Instance, atom: Atom, place: int) -> bool:
+    """Tell whether no other relation of the rule gives a value that goes by this column's name.
+
+    The one value of a relation goes by the relation's name.
+    """
+    name = instance.predicates[atom.predicate].columns[place].name
+    atoms = [one.atom for one in instance.rule.body if isinstance(one, Positive | Negative)]
+    others = [instance.predicates[one.predicate] for one in atoms if one is not atom]
+    return not any(
+        column.name == name and at != value_column(predicate)
+        for predicate in others
+        for at, column in enumerate(predicate.columns)
+    )
+
+
 # A rule without values: what its words and conditions are about goes by the names of columns.
 
 _GENERIC: Final = frozenset({"id", "key", "no", "nr", "code", "name"})
+_VAGUE: Final = _GENERIC | {"value", "number", "count", "amount", "type", "kind", "other", "one"}
+"""Names of columns that say nothing without the name of their relation."""
 _TELLING: Final = 3
 """A variable of so many letters is a word."""
 _COUNTED: Final = ("other ", "third ", "fourth ", "fifth ")

@@ -46,7 +46,7 @@ FIRST: Final = (
         "lending",
         "lending",
         "approved(A103)",
-        *("credit.dl", "?worked >= ?years,", "?years >= ?worked,"),
+        *("credit.dl", "?years_employed >= ?years,", "?years >= ?years_employed,"),
     ),
     Exhibit("families", "tax-benefit", "entitled(Carol, Cal, 2025-06-02)"),
     Exhibit("privacy", "data-protection", "lawful(A3)"),
