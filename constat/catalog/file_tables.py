@@ -791,6 +791,8 @@ def lines_below(ending: Ending, setting: TableFiles) -> int:
             f"{_LACKS.format(missing)}, so it may be cut off; fetch it whole, or write `footer:"
             f" {{optional: [{missing}]}}` beside `file` where it may come without that line"
         )
+    if setting.checked and cut:
+        _check_figures(ending.rows(), cut, setting.checked)
     if setting.footer is None and not cut and ending.is_cut():
         raise ValueError(
             " ends within a line: its last value is a beginning of those above it, and no line"
@@ -810,6 +812,24 @@ def _check_totals(rows: Sequence[Cells], cut: int) -> None:
         )
     if not rows or has_parts(left):
         raise ValueError(TOTALS_WITHIN)
+
+
+def _check_figures(rows: Sequence[Cells], cut: int, words: Sequence[str]) -> None:
+    """Refuse a file whose total is no sum of its rows: some of them may be missing."""
+    above = rows[: len(rows) - cut]
+    for cells in rows[len(above) :]:
+        word = next((one for one in words if _begins(cells, (one,))), "")
+        if word and not _summarises(above, cells):
+            raise ValueError(
+                f": its line `{word}` does not agree with the {_counted(len(above))} above it, so"
+                " rows may be missing, or changed; fetch the file anew, or write `footer:"
+                f" {{required: [{word}]}}` beside `file` where that line is no figure of the rows"
+            )
+    if not rows:
+        raise ValueError(
+            f" has more than {_MOST_SUMMED:,} lines, so its `{words[0]}` cannot be held against"
+            f" them; write `footer: {{required: [{words[0]}]}}` beside `file`"
+        )
 
 
 TOTALS_WITHIN: Final = (
@@ -897,12 +917,16 @@ def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[
         return setting, tuple(doubts[:1])
     below, above = rows[len(rows) - more :], rows[: len(rows) - more]
     footer = _footer_of(below)
-    fits = any(_is_alone(one) or _summarises(above, one) for one in below)
+    sums = [one for one in below if _summarises(above, one)]
+    words = footer if isinstance(footer, tuple) else ()
+    lines = {word: [one for one in below if _begins(one, (word,))] for word in words}
+    checked = tuple(word for word in words if all(one in sums for one in lines[word]))
+    fits = bool(sums) or any(map(_is_alone, below))
     doubt = (
         f"the last line says {_first(below[0])} and holds no sum of the rows above it: it is left"
         " out; look whether rows are missing, or write `footer: 0` where it is a row itself"
     )
-    return replace(setting, footer=footer), () if fits else (doubt,)
+    return replace(setting, footer=footer, checked=checked), () if fits else (doubt,)
 
 
 def _cut_off(ending: Ending, setting: TableFiles) -> int:

@@ -299,7 +299,8 @@ def _everybody(options: dict[str, Any]) -> Everybody:
     )
     if not wanted and (folder, among, sample, seed) != (None,) * 4:
         message = "`--output`, `--among`, `--sample` and `--seed` are about a population"
-        raise click.UsageError(f"{message}: add `--population`")
+        alone = f", or write the certificate with `--certificate {folder}`" if folder else ""
+        raise click.UsageError(f"{message}: add `--population`{alone}")
     if wanted and not folder:
         raise click.UsageError("a population is written into a folder: add `--output FOLDER`")
     wish = PopulationWish(SAMPLE if sample is None else sample, seed or "", among or "")

@@ -38,7 +38,7 @@ _ENCODINGS: Final = (
 )
 _OF_TEXTS: Final = ("separator", "encoding")
 _OF_LINES: Final = ("skip", "footer")
-_OF_FOOTER: Final = ("required", "optional")
+_OF_FOOTER: Final = ("checked", "required", "optional")
 _OF_CELLS: Final = ("null", "locale", "unit")
 _KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
@@ -58,7 +58,8 @@ class TableFiles:
     `separator` stands between the fields of a line; where it is empty that is a comma, or a tab in
     files that end in `.tsv` or `.tab`. `skip` lines stand above the one that names the columns;
     `footer` says which lines below them are no rows: each has to be there, so that a file that was
-    cut off is seen, but for what `optional` names. `null` gives, by column, the texts that say
+    cut off is seen, but for what `optional` names; what `checked` names of it has to agree with the
+    rows, so that a file that lacks some is seen. `null` gives, by column, the texts that say
     that there is no value, and under `EVERY` those of all columns. `locale` says, by column, how
     numbers and days are spelled; where it says nothing they are spelled plainly. `unit` says, by
     column, what stands before or behind each number. Columns are in small letters.
@@ -75,6 +76,7 @@ class TableFiles:
     footer: Footer = None
     unit: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     optional: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -98,7 +100,8 @@ class TableFiles:
         locale = sorted((column, one.name) for column, one in self.locale.items())
         said = (self.pattern, self.separator, self.encoding, self.skip, null, locale)
         none = 0 if self.footer is None else "none"
-        more = (self.footer or none, sorted(self.unit.items()), self.optional)
+        later = (self.checked,) if self.checked else ()
+        more = (self.footer or none, sorted(self.unit.items()), self.optional, *later)
         # What was recorded before there were these keeps its name.
         return repr((*said, *more) if any(more) else said)
 
@@ -147,7 +150,7 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
     pattern = _pattern(entries["file"], what, sections)
     if not pattern:
         return None
-    footer, optional = _footer(entries.get("footer"), said, sections)
+    footer, optional, checked = _footer(entries.get("footer"), said, sections)
     found = TableFiles(
         pattern,
         _separator(entries.get("separator"), said, sections),
@@ -158,6 +161,7 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         footer,
         MappingProxyType(_unit(entries.get("unit"), said, sections)),
         optional,
+        checked,
     )
     _check_kind(found, entries, said, sections)
     return found
@@ -226,24 +230,25 @@ def _lines(node: Node | None, what: str, sections: Sections) -> int:
     return lines
 
 
-def _footer(node: Node | None, said: str, sections: Sections) -> tuple[Footer, tuple[str, ...]]:
-    """Read a number of lines, or the words that lines below the rows begin with.
+_FooterWords = tuple[Footer, tuple[str, ...], tuple[str, ...]]
+"""What has to stand below the rows, what may, and what of the first is held against the rows."""
 
-    Words under `optional` are given beside the others.
-    """
+
+def _footer(node: Node | None, said: str, sections: Sections) -> _FooterWords:
+    """Read a number of lines, or the words that lines below the rows begin with."""
     what = f"`footer` of {said}"
     if node is None:
-        return None, ()
+        return None, (), ()
     if isinstance(node, Text) and node.text.isdigit():
-        return 0 if node.text == "0" else _lines(node, what, sections), ()
+        return 0 if node.text == "0" else _lines(node, what, sections), (), ()
     if isinstance(node, Text | Listing):
-        return _words(node, what, sections) or None, ()
+        return _words(node, what, sections) or None, (), ()
     entries = sections.table(node, what, _OF_FOOTER)
-    required, optional = (
+    checked, required, optional = (
         _words(entries[key], f"`{key}` in {what}", sections) if key in entries else ()
         for key in _OF_FOOTER
     )
-    return required or None, optional
+    return (*checked, *required) or None, optional, checked
 
 
 def _words(node: Node, what: str, sections: Sections) -> tuple[str, ...]:

@@ -383,7 +383,9 @@ def understood(files: TableFiles) -> Iterator[str]:
         yield f"{counted(files.skip, 'line')} above the names of the columns left out"
     if isinstance(files.footer, tuple):
         listed = " and ".join(files.footer)
-        yield f"the lines at the end that begin with {listed} are left out, and have to be there"
+        agree = ", and agree with the rows" if files.checked == files.footer else ""
+        left = f"the lines at the end that begin with {listed} are left out"
+        yield f"{left}; they have to be there{agree}"
     elif files.footer:
         yield f"the last {counted(files.footer, 'line')} left out: totals of the others"
 

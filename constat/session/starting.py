@@ -417,8 +417,7 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
     if files.skip:
         yield f"        skip: {files.skip}"
     if files.footer is not None:
-        footer = files.footer
-        yield f"        footer: {footer if isinstance(footer, int) else said(list(footer))}"
+        yield f"        footer: {_footer_said(files)}"
     if files.encoding != UTF_8:
         yield f"        encoding: {files.encoding}"
     if files.null:
@@ -432,6 +431,17 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
     if files.unit:
         yield "        unit:"
         yield from (f"          {said(one)}: {said(unit)}" for one, unit in files.unit.items())
+
+
+def _footer_said(files: TableFiles) -> str:
+    if not isinstance(files.footer, tuple):
+        return str(files.footer)
+    others = [one for one in files.footer if one not in files.checked]
+    if not files.checked:
+        return json.dumps(others, ensure_ascii=False)
+    parts = {"checked": list(files.checked)} | ({"required": others} if others else {})
+    said = (f"{key}: {json.dumps(words, ensure_ascii=False)}" for key, words in parts.items())
+    return f"{{{', '.join(said)}}}"
 
 
 def first_rules(predicates: Sequence[DraftedPredicate]) -> Iterator[FirstRule]:

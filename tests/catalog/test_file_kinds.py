@@ -282,7 +282,7 @@ def test_each_sheet_that_is_a_table_is_found_as_it_is_written(tmp_path: Path) ->
     path = workbook(tmp_path / "b.xlsx", ("A b", total), ("Notes", notes), ("C", plain))
     found, others = guess_sheets(path, "b.xlsx")
     assert {title: one for title, (one, _) in found.items()} == {
-        "A b": TableFiles("b.xlsx#A b", skip=2, footer=("Total",)),
+        "A b": TableFiles("b.xlsx#A b", skip=2, footer=("Total",), checked=("Total",)),
         "C": TableFiles("b.xlsx#C"),
     }
     assert others == ("Notes",)

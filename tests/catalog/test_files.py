@@ -883,6 +883,25 @@ def test_last_lines_of_sums_are_no_rows(
     assert bool(doubts) == bool(doubtful)
 
 
+@pytest.mark.parametrize(
+    ("last", "checked"),
+    [
+        ("Summe;;1.200,75", ("Summe",)),
+        ("Anzahl;3;", ("Anzahl",)),
+        ("Zwischensumme;;1.200,75\nMwSt;;228,14\nGesamt;;1.428,89", ("Zwischensumme",)),
+        ("Gesamt;;1.200,75\n\n* ohne MwSt;;\nStand 1.1.2025", ("Gesamt",)),
+        ("Summe;;1.200,74", ()),
+        ("Summe;;", ()),
+        (";;1.200,75", ()),
+    ],
+)
+def test_a_last_line_that_agrees_with_the_rows_has_to(
+    tmp_path: Path, last: str, checked: tuple[str, ...]
+) -> None:
+    (tmp_path / "t.csv").write_text(f"n;x;y\n1;a;1.200,50\n2;b;0,25\n5;c;k.A.\n{last}\n")
+    assert guess_files(tmp_path / "t.csv", "t.csv")[0].checked == checked
+
+
 # --------------------------------------------------------------------- units and footers
 
 
@@ -933,6 +952,17 @@ MAY = "footer: {optional: [Total]}"
         ("footer: 1", "printed in May\n", ""),
         ("footer: [Total rows]", "Total rows,2\n", ""),
         # Without a line that has to be there the file may be cut off.
+        ("footer: {checked: [Total]}", "Total,3\n", ""),
+        ("footer: {checked: [Sum], required: Seen by}", "Sum,3\nSeen by,me\n", ""),
+        ("footer: {checked: [Rows]}", "Rows,2\n", ""),
+        (
+            "footer: {checked: [Total]}",
+            "Total,4\n",
+            "`Total` does not agree with the 2 lines above",
+        ),
+        ("footer: {checked: [Total]}", "Total,4\n", "write `footer: {required: [Total]}` beside"),
+        ("footer: {checked: [Rows]}", "Rows,5\n", "`Rows` does not agree with the 2 lines above"),
+        ("footer: {checked: [Total]}", "", "begins with `Total`, as its `footer` says, so it may"),
         ("footer: [Total]", "", "begins with `Total`, as its `footer` says, so it may be cut off"),
         ("footer: [Total]", "", "write `footer: {optional: [Total]}` beside `file`"),
         ("footer: [Sum, Total]", "Sum,3\n", "begins with `Total`"),
