@@ -19,7 +19,7 @@ from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.cli.files import read_file, write_file
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.output import use_utf8, write, write_bytes, write_json, write_pieces
+from constat.cli.output import note, use_utf8, write, write_bytes, write_json, write_pieces
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.formats import FORMATS, Format, format_named, write_format
 
@@ -66,6 +66,7 @@ VIEWS: Final = ("subject", "authority", "auditor")
     help="The secret of the salts; without it CERT.salts, made if needed.",
 )
 @click.option("--list", "listed", is_flag=True, help="List the formats.")
+@click.option("--quiet", "-q", is_flag=True, help="Do not say which file was written.")
 @format_option
 def command(  # noqa: PLR0913  one for each option
     certificate: str | None,
@@ -77,6 +78,7 @@ def command(  # noqa: PLR0913  one for each option
     opened: tuple[str, ...],
     salts: str | None,
     listed: bool,
+    quiet: bool,
     form: str,
 ) -> None:
     """Write the proof in CERT in another format: as a report, a drawing, a table, provenance.
@@ -115,6 +117,8 @@ def command(  # noqa: PLR0913  one for each option
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
     _write(content if chosen is None else write_format(chosen, content), chosen, output)
+    if output is not None and not quiet:
+        note(f"written: {output} ({'certificate' if chosen is None else chosen.name})")
 
 
 def _write(content: bytes, chosen: Format | None, output: str | None) -> None:

@@ -40,9 +40,17 @@ def test_each_format_goes_to_a_file_and_to_a_pipe(form: Format, path: Path) -> N
     output = path.with_suffix(form.suffix)
     done = run("export", str(path), "--to", form.name, "-o", str(output))
     assert (done.code, done.out) == (0, "")
+    assert done.err == f"written: {output} ({form.name})\n"
     assert output.read_bytes() == expected
     if not form.binary:
         assert run("export", str(path), "--to", form.name).out == expected.decode()
+
+
+def test_a_view_in_a_file_is_said_and_a_quiet_export_is_not(path: Path) -> None:
+    view = path.with_name("view.json")
+    words = ("export", str(path), "--redact", "placed_order.amount", "-o", str(view))
+    assert run(*words).err == f"written: {view} (certificate)\n"
+    assert run(*words, "-q").err == ""
 
 
 def test_the_list_names_every_format() -> None:
