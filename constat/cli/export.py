@@ -116,14 +116,16 @@ def command(  # noqa: PLR0913  one for each option
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
-    _write(content if chosen is None else write_format(chosen, content), chosen, output)
-    if output is not None and not quiet:
-        note(f"written: {output} ({'certificate' if chosen is None else chosen.name})")
+    _write(content, chosen, output, quiet=quiet)
 
 
-def _write(content: bytes, chosen: Format | None, output: str | None) -> None:
+def _write(content: bytes, chosen: Format | None, output: str | None, *, quiet: bool) -> None:
+    if chosen is not None:
+        content = write_format(chosen, content)
     if output is not None:
         write_file(output, content, last=True, private=True)
+        if not quiet:
+            note(f"written: {output} ({'certificate' if chosen is None else chosen.name})")
     elif chosen is not None and chosen.binary:
         write_bytes(partial(_fill, content))
     else:
