@@ -102,7 +102,7 @@ def test_a_pattern_is_one_step_of_the_reasoning() -> None:
     tree = tree_of("nested(c, 5, FR)")
     (root,) = (tree.steps[number] for number in tree.roots)
     assert root.reasoning == (
-        'w in offer of c is $Both($AtLeast(5), $In("FR")), of the form '
+        'w of c is $Both($AtLeast(5), $In("FR")), of the form '
         "$Both(?cond_2, ?cond_3), and $AtLeast(5) is of the form $AtLeast(?least), and "
         '$In("FR") is of the form $In(?k)'
     )
