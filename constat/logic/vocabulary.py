@@ -198,12 +198,12 @@ SPOKEN: Final = MappingProxyType(
         "day not >=": Spoken("before", "vor"),
         "contains": Spoken("contained in", "enthalten in"),
         "!contains": Spoken("not contained in", "nicht enthalten in"),
-        "match": Spoken("a pattern that matches", "ein Muster, das passt auf"),
-        "!match": Spoken("a pattern that does not match", "ein Muster, das nicht passt auf"),
+        "match": Spoken("a pattern that matches", "ein passendes Muster für"),
+        "!match": Spoken("a pattern that does not match", "kein passendes Muster für"),
         "not contains": Spoken("not contained in", "nicht enthalten in"),
         "not !contains": Spoken("contained in", "enthalten in"),
-        "not match": Spoken("a pattern that does not match", "ein Muster, das nicht passt auf"),
-        "not !match": Spoken("a pattern that matches", "ein Muster, das passt auf"),
+        "not match": Spoken("a pattern that does not match", "kein passendes Muster für"),
+        "not !match": Spoken("a pattern that matches", "ein passendes Muster für"),
     }
 )
 """How every function, aggregate and comparison is said; `sentences` puts values into them."""

@@ -580,7 +580,7 @@ def describe_some(
     article = _SOME if holds else _NO
     if template is None:
         told = _listed([_column_said(words(name), value) for name, value in shown.items()], speech)
-        entry = speech.said(article, speech.said(_AN_ENTRY))
+        entry = speech.said(_SOME_ENTRY if holds else _NO_ENTRY)
         parts = (entry, words(predicate.name), *filter(None, [told]))
         return speech.said(_ENTRY_WITH if told else _ENTRY, *parts)
     head, colon, tail = template.partition(": ")
@@ -605,7 +605,8 @@ def describe_some(
     return speech.said(_SUCH, every, plain)
 
 
-_AN_ENTRY: Final = Spoken("entry", "Eintrag")
+_SOME_ENTRY: Final = Spoken("some entry", "einen Eintrag")
+_NO_ENTRY: Final = Spoken("no entry", "keinen Eintrag")
 
 
 def _that(
