@@ -52,7 +52,8 @@ def row(folder: Path) -> tuple[str, ...]:
     """The cells of a library."""
     rules = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.dl"))
     cases = "".join(path.read_text(encoding="utf-8") for path in folder.glob("cases/*.dl"))
-    german = rules.count("@[says(de = ") == rules.count("@[says = ")
+    forms = ("says", "says_not", "says_unknown")
+    german = all(rules.count(f"@[{one}(de = ") == rules.count(f"@[{one} = ") for one in forms)
     tried = sum(1 for one in VERDICTS if re.search(rf"\b{one} = ", cases))
     return (
         folder.name,

@@ -290,3 +290,10 @@ def test_some_row_is_said_without_saying_a_noun_twice(
     predicate = analysed(rules).program.predicates["used_in"]
     assert describe_some(predicate, {"made": "L1"}, holds=False) == none
     assert describe_some(predicate, {"made": "L1"}) == some
+
+
+def test_an_entry_has_its_case_in_german() -> None:
+    rules = '.decl used_in(lot: symbol)\n.input used_in(source = "s", query = "q")\n'
+    predicate, german = analysed(rules).program.predicates["used_in"], speech_in("de_DE")
+    said = [describe_some(predicate, {}, holds=one, speech=german) for one in (True, False)]
+    assert said == ["es gibt einen Eintrag von used in", "es gibt keinen Eintrag von used in"]
