@@ -578,8 +578,8 @@ def _used_once(variable: Variable, names: set[str], rule: Rule, *, reads: bool) 
     edit = f"write `_{variable.name}` or `_` if any value will do"
     if reads:
         edit = (
-            f"write `_{variable.name}` if the row must have a value there, "
-            "`_` if it may be null as well"
+            f"write `_{variable.name}` if the row must have a value there; if it may be null as "
+            "well, write `_`, or leave the column out where it is named"
         )
     if near is not None:
         edit = f"write `?{near}` if that was meant; {edit}"

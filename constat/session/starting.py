@@ -1011,6 +1011,8 @@ def _first(rule: FirstRule) -> exp.Select:
     predicate, column = rule.subject
     key = column_of(column.decided.column.name, "t")
     chosen = as_text(key) if column.cast else key
+    if column.numbers_lines:
+        chosen = exp.Add(this=key.copy(), expression=exp.Literal.number(1))
     source = source_of(predicate.table).as_("t", quoted=True)
     if rule.pointing is None:
         return exp.select(chosen).from_(source).where(key.copy().is_(exp.null()).not_()).limit(1)

@@ -151,7 +151,8 @@ def test_where_a_row_may_be_null_the_edit_says_which_one_asks_for_a_value() -> N
     for word in ("none", "maybe", "unknown"):
         (one,) = diagnostics_of(text.format(word) + rule)
         assert one.help.endswith(
-            "write `_l` if the row must have a value there, `_` if it may be null as well"
+            "write `_l` if the row must have a value there; if it may be null as well, write `_`,"
+            " or leave the column out where it is named"
         )
     (one,) = diagnostics_of(text.format("skip") + rule)
     assert one.help.endswith("write `_l` or `_` if any value will do")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import time
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -110,6 +111,14 @@ def ask_playground(page: Page, name: str, verdict: str) -> None:
     page.get_by_text(f"{verdict}; the certificate is checked").wait_for()
 
 
+def _wait_until_it_fits(page: Page, width: int) -> None:
+    """Wait for the layout to follow the new size: the page is not wider than its window."""
+    end = time.monotonic() + 10
+    while page.evaluate("document.documentElement.scrollWidth") > width:
+        assert time.monotonic() < end, f"wider than {width}"
+        page.wait_for_timeout(50)
+
+
 def _check_links(page: Page, context: BrowserContext) -> None:
     """A link holds the program, and what it holds is text and nothing else."""
     page.get_by_label("Rules and facts").fill("<img src=x onerror=alert(1)>")
@@ -121,7 +130,7 @@ def _check_links(page: Page, context: BrowserContext) -> None:
     assert other.get_by_label("Rules and facts").input_value().startswith("<img")
     for width in _WIDTHS:
         other.set_viewport_size({"width": width, "height": 800})
-        assert other.evaluate("document.documentElement.scrollWidth") <= width
+        _wait_until_it_fits(other, width)
 
 
 def test_the_examples_of_the_playground_are_what_they_say() -> None:

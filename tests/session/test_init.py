@@ -487,6 +487,13 @@ def test_what_went_wrong_comes_with_help_that_fits(tmp_path: Path) -> None:
     assert "geheim" not in driver.err
 
 
+def test_the_first_goal_of_rows_that_are_numbered_holds(tmp_path: Path) -> None:
+    data = tmp_path / "d" / "log.csv"
+    data.parent.mkdir()
+    data.write_text("account,event,amount\n0100,in,10\n0100,in,10\n0101,out,3\n")
+    assert "PROVED: is_in_log(1)" in run("init", data.parent, "--directory", tmp_path).out
+
+
 def test_equal_rows_of_a_file_are_rows_each(tmp_path: Path) -> None:
     (tmp_path / "fees.csv").write_text("day,fee\n2025-01-01,1.5\n2025-01-01,1.5\n2025-01-02,2\n")
     assert run("init", tmp_path / "fees.csv", "--directory", tmp_path).code == 0

@@ -160,6 +160,11 @@ class DraftedColumn:
     cast: bool
     unit: str = ""
 
+    @property
+    def numbers_lines(self) -> bool:
+        """Whether it numbers the rows of a file, from 1 on."""
+        return self.decided.column is _LINE
+
 
 @frozen
 class DraftedPredicate:
@@ -376,7 +381,7 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
         yield f"// CHECK: {_comment(remark, _LONGEST_REMARK)}."
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
-    if any(column.decided.column is _LINE for column in one.columns):
+    if any(column.numbers_lines for column in one.columns):
         yield "// `line` numbers the rows of the file, so that each of them counts in a sum."
     elif one.checked.repeated:
         yield "// Equal rows are one row here: a sum takes each of their values once."
@@ -578,7 +583,7 @@ def _input(one: DraftedPredicate, dialect: str) -> str:
 def _may_repeat(one: DraftedPredicate) -> bool:
     """Whether rows could be equal in the columns that are taken."""
     names = {column.decided.column.name for column in one.columns}
-    if any(column.decided.column is _LINE for column in one.columns):
+    if any(column.numbers_lines for column in one.columns):
         return False
     if any(key <= names for key in row_keys(one.table)) and not _unsound(one.checked.findings):
         return False
@@ -594,7 +599,7 @@ def _query(one: DraftedPredicate, dialect: str) -> str:
 
     columns = []
     for column in one.columns:
-        if column.decided.column is _LINE:
+        if column.numbers_lines:
             number = exp.Add(this=exp.column("rowid"), expression=exp.Literal.number(1))
             columns.append(exp.alias_(number, column.name))
             continue
