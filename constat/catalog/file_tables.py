@@ -627,12 +627,12 @@ _FIGURES: Final = (
     *("average", "avg", "mean", "median", "max", "maximum", "min", "minimum", "count", "rows"),
     *("row count", "record count", "records", "lines", "number of rows", "number of records"),
     *("total rows", "total records", "total count", "durchschnitt", "mittelwert", "mittel"),
-    *("schnitt", "zentralwert", "h\u00f6chstwert", "tiefstwert", "gr\u00f6\u00dfter wert"),
+    *("schnitt", "zentralwert", "h\u00f6chstwert", "tiefstwert", "gr\u00f6sster wert"),
     *("kleinster wert", "anzahl", "gesamtanzahl", "anzahl zeilen", "anzahl datens\u00e4tze"),
     *("anzahl buchungen", "zeilen", "zeilenzahl", "datens\u00e4tze", "moyenne", "m\u00e9diane"),
     *("nombre", "media", "promedio", "mediana", "gemiddelde", "aantal", "\u00f8"),
 )
-"""What a line of totals may begin with too; each may also name a row, but for its figures."""
+"""What a line of totals may begin with too, as casefolded; each may also name a row."""
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _COUNTED: Final = re.compile(
     r"\W*\d[\d.,]*\s+(rows?|records?|entries|items|lines|zeilen|datens\u00e4tze|eintr\u00e4ge"
@@ -777,7 +777,9 @@ def lines_below(ending: Ending, setting: TableFiles) -> int:
     last = ending.last(cut + MOST_BELOW)
     words = setting.footer if isinstance(setting.footer, tuple) else ()
     below = last[len(last) - cut :]
-    missing = next((one for one in words if not any(_begins(line, (one,)) for line in below)), "")
+    missing = next(
+        (one for one in words if not any(_begins(line, (one.casefold(),)) for line in below)), ""
+    )
     if missing:
         _check_there(last, missing, setting)
     if setting.footer != 0 and _may_have_totals(last, cut):
@@ -848,7 +850,7 @@ def _check_there(last: Sequence[Cells], missing: str, setting: TableFiles) -> No
             f" `footer: [{start or 'Total'}]`"
         )
     for place, line in enumerate(last[:-1], 1):
-        if _begins(line, (missing,)):
+        if _begins(line, (missing.casefold(),)):
             raise ValueError(
                 f"{said}: one stands {_counted(len(last) - place)} above the end, and what follows"
                 " it looks like rows; name in `footer` how those lines begin too, or fetch a file"
@@ -934,7 +936,7 @@ def _cut_off(ending: Ending, setting: TableFiles) -> int:
     if setting.words:
         found = 0
         for number, cells in enumerate(reversed(ending.last(MOST_BELOW)), 1):
-            if _begins(cells, setting.words):
+            if _begins(cells, tuple(map(str.casefold, setting.words))):
                 found = number
             elif not _is_note(cells):
                 break
@@ -973,9 +975,12 @@ def _totals(rows: Sequence[Cells]) -> int:
 
     What says so by a word that names no row needs no sum: it may have another meaning, or be wrong.
     """
-    for place in range(max(0, len(rows) - MOST_BELOW), len(rows)):
+    first = max(0, len(rows) - MOST_BELOW)
+    above = [cells for cells in rows[:first] if not _says_figure(cells)]
+    for place in range(first, len(rows)):
         total = rows[place]
-        above = [cells for cells in rows[:place] if not _says_figure(cells)]
+        if place > first and not _says_figure(rows[place - 1]):
+            above.append(rows[place - 1])
         short = bool(above) and _is_short_total(total, above)
         if not (short or _says_figure(total) or _lacks_name(total, rows[:place])):
             continue
@@ -1068,7 +1073,7 @@ def _is_short_total(cells: Cells, above: Sequence[Cells]) -> bool:
 
 
 def _says_figure(cells: Cells) -> bool:
-    return _begins(cells, (*_TOTALS, *_FIGURES)) or bool(_COUNTED.match(_first(cells)))
+    return _begins(cells, _TOTALS + _FIGURES) or bool(_COUNTED.match(_first(cells)))
 
 
 def _counts(cells: Cells) -> bool:
@@ -1077,10 +1082,12 @@ def _counts(cells: Cells) -> bool:
     return _says_total(cells) or (any(map(str.isdigit, first)) and _is_word(first))
 
 
-def _begins(cells: Cells, words: Sequence[str]) -> bool:
-    """Tell whether a line begins with one of these words alone: `Total 2025`, `Total EUR`."""
+def _begins(cells: Cells, words: tuple[str, ...]) -> bool:
+    """Tell whether a line begins with one of these casefolded words alone: `Total 2025`."""
     first = _first(cells).casefold()
-    rests = (first[len(one) :] for one in map(str.casefold, words) if first.startswith(one))
+    if not first.startswith(words):
+        return False
+    rests = (first[len(one) :] for one in words if first.startswith(one))
     return any(
         not rest or (not rest[0].isalnum() and not any(map(_is_other_word, rest.split())))
         for rest in rests
