@@ -191,6 +191,8 @@ def column(declared: str, name: str = "c") -> ColumnSchema:
         ("VARCHAR", "c", [], Kind.SYMBOL, False),
         ("", "c", [1, 2.5], Kind.DECIMAL, False),
         ("", "c", [1, "x"], Kind.SYMBOL, True),
+        ("", "c", [7, "07"], Kind.SYMBOL, True),
+        ("", "c", [7, "8"], Kind.NUMBER, False),
         ("BLOB", "c", [], None, False),
         ("TEXT", "c", [b"x"], None, False),
         ("uuid", "c", [], Kind.SYMBOL, True),

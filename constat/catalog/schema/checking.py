@@ -167,8 +167,11 @@ def _candidates(
     if likely and likely[0] is not Kind.SYMBOL:
         return likely
     if not values or not all(isinstance(cell, str) for cell in values):
-        # Nothing to judge by, or numbers where nothing is declared.
-        return (Kind.SYMBOL,) if not values else (Kind.NUMBER, Kind.DECIMAL, Kind.FLOAT)
+        # Nothing to judge by, or numbers where nothing is declared: a text among them, such as 07,
+        # is one of them only where it is written as they are.
+        texts = [cell for cell in values if isinstance(cell, str)]
+        numeric = (kind for kind in (Kind.NUMBER, Kind.DECIMAL, Kind.FLOAT) if _spells(texts, kind))
+        return tuple(numeric) if values else (Kind.SYMBOL,)
     guessed = [kind for kind in _GUESSED if _spells(values, kind)]
     if likely and set(words_of(column.name)[-1:]) & _LIKE_A_KEY:
         # The source keeps it as text on purpose: an account number is not counted with.
