@@ -62,6 +62,9 @@ _NOT_SO: Final = Spoken("it is not so that {0}", "es trifft nicht zu, dass gilt:
 _SOME: Final = Spoken("some {0}", "ein {0}")
 _NO: Final = Spoken("no {0}", "kein {0}")
 _NOTHING_SAYS: Final = Spoken("nothing says that {0}", "nichts sagt, dass gilt: {0}")
+_NOTHING_ASKED: Final = Spoken(
+    "nothing says of {0} what is asked", "nichts sagt über {0}, was gefragt ist"
+)
 _SUCH: Final = Spoken("there is {0} such that {1}", "für {0} gilt: {1}")
 _ENTRY: Final = Spoken("there is {0} of {1}", "es gibt {0} von {1}")
 _ENTRY_WITH: Final = Spoken("there is {0} of {1} with {2}", "es gibt {0} von {1} mit {2}")
@@ -586,9 +589,9 @@ def describe_some(
     head, colon, tail = template.partition(": ")
     names = {one.name for one in free}
     if colon and names == set(_PLACEHOLDER.findall(tail)):
-        # What is behind the colon is only the details.
+        # What is behind the colon is only the details; the row may be there and lack one of them.
         said = fill(head, shown)
-        return said if holds else speech.said(_NOTHING_SAYS, said)
+        return said if holds else speech.said(_NOTHING_ASKED, said)
     nouns = {one.name: column_noun(one) for one in free}
     named = {name: Noun(speech.said(_THE, noun)) for name, noun in nouns.items()}
     plain = describe_row(predicate, {**shown, **named}, speech)

@@ -297,3 +297,11 @@ def test_an_entry_has_its_case_in_german() -> None:
     predicate, german = analysed(rules).program.predicates["used_in"], speech_in("de_DE")
     said = [describe_some(predicate, {}, holds=one, speech=german) for one in (True, False)]
     assert said == ["es gibt einen Eintrag von used in", "es gibt keinen Eintrag von used in"]
+
+
+def test_a_row_that_may_be_there_without_a_detail_is_not_denied() -> None:
+    rules = '@[says = "customer {id}: parent {parent}"]\n'
+    rules += ".decl customer(id: symbol, @[null = none] parent: symbol)\n"
+    predicate = analysed(rules).program.predicates["customer"]
+    said = describe_some(predicate, {"id": "K3"}, holds=False)
+    assert said == "nothing says of customer K3 what is asked"
