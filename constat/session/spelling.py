@@ -103,7 +103,9 @@ class Unmet:
         where = f" in rule {self.rule}" if self.rule else ""
         begun = f"no {predicate} has the {column} {print_term(self.constant)}"
         if _folded(self.near) == _folded(str(self.constant.value)):
-            return f"{begun}; there is {meant}: write {meant}{where}"
+            alike = ", which looks the same and is made of other characters"
+            seen = alike if _composed(self.near) == _composed(str(self.constant.value)) else ""
+            return f"{begun}; there is {meant}{seen}: write {meant}{where}"
         return f"{begun}; the nearest is {meant}: if it is meant, write {meant}{where}"
 
 
@@ -152,6 +154,11 @@ def _nearest(text: str, candidates: Collection[str]) -> str | None:
         if folded and (alike := next((one for one in ordered if fold(one) == folded), None)):
             return alike
     return nearest(text, ordered)
+
+
+def _composed(text: str) -> str:
+    """Give what shows the same letters in one way."""
+    return unicodedata.normalize("NFC", text)
 
 
 def _folded(text: str) -> str:

@@ -69,6 +69,10 @@ def session(tmp_path: Path) -> Session:
             'no customer has the country "Brasil"; the nearest is "Brazil": if it is meant, write "Brazil"',  # noqa: E501  a message as it is
         ),
         (
+            'lives_in("U\u0308nal", "São Paulo")',
+            'no customer has the id "U\u0308nal"; there is "Ünal", which looks the same and is made of other characters: write "Ünal"',  # noqa: E501  as above
+        ),
+        (
             'lives_in("Ünal", "são paulo")',
             'no customer has the country "são paulo"; there is "São Paulo": write "São Paulo"',
         ),
