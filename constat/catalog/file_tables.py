@@ -820,7 +820,7 @@ def _check_figures(rows: Sequence[Cells], cut: int, words: Sequence[str]) -> Non
     """Refuse a file whose total is no sum of its rows: some of them may be missing."""
     above = rows[: len(rows) - cut]
     for cells in rows[len(above) :]:
-        word = next((one for one in words if _begins(cells, (one,))), "")
+        word = next((one for one in words if _begins(cells, (one.casefold(),))), "")
         if word and not _summarises(above, cells):
             raise ValueError(
                 f": its line `{word}` does not agree with the {_counted(len(above))} above it, so"
@@ -921,7 +921,7 @@ def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[
     footer = _footer_of(below)
     sums = [one for one in below if _summarises(above, one)]
     words = footer if isinstance(footer, tuple) else ()
-    lines = {word: [one for one in below if _begins(one, (word,))] for word in words}
+    lines = {word: [one for one in below if _begins(one, (word.casefold(),))] for word in words}
     checked = tuple(word for word in words if all(one in sums for one in lines[word]))
     fits = bool(sums) or any(map(_is_alone, below))
     doubt = (

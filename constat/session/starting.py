@@ -75,6 +75,7 @@ _SECRET: Final = re.compile(
 )
 _VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _DUCKDB_ENDINGS: Final = frozenset({".duckdb", ".ddb"})
+_DATABASE_ENDINGS: Final = frozenset({".db", ".db3", ".sqlite", ".sqlite3", *_DUCKDB_ENDINGS})
 _MOST_FILES: Final = 200
 _TAB: Final = "\t"
 _LONGEST: Final = 30
@@ -119,9 +120,11 @@ def _from_path(path: Path, folder: Path) -> Beginning:
         listed = sorted(one for one in path.iterdir() if one.is_file() and one.name[:1] != ".")
         found = [one for one in listed if _is_data(one)][:_MOST_FILES]
         if not found:
-            raise _refused(f"`{path.name}` holds no file that can be read")
+            databases = [one for one in listed if _is_database(one)]
+            which = f"begin with the database in it, `{databases[0].name}`" if databases else ""
+            raise _refused(f"`{path.name}` holds no file that can be read", which)
         begun = _from_data(found, path.name or "files", folder)
-        return replace(begun, doubts=(*begun.doubts, *_not_read(listed, found)))
+        return replace(begun, doubts=(*begun.doubts, *_not_read(listed, found, folder)))
     if not path.is_file():
         raise _refused(f"there is no file `{path.name}`", _near(path))
     if _is_data(path):
@@ -172,12 +175,25 @@ def _is_data(path: Path) -> bool:
         return True
 
 
-def _not_read(listed: Sequence[Path], found: Sequence[Path]) -> Iterator[str]:
-    """Name the files of a folder that are no tables."""
-    others = [one.name for one in listed if one not in found]
-    if others:
-        more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
-        yield f"not read: {', '.join(others[:_MOST_NAMED])}{more}"
+def _is_database(path: Path) -> bool:
+    return path.suffix.lower() in _DATABASE_ENDINGS and bool(_kind_of(path))
+
+
+def _not_read(listed: Sequence[Path], found: Sequence[Path], folder: Path) -> Iterator[str]:
+    """Name the files of a folder that are no tables; of a database also how it is added."""
+    others = [one for one in listed if one not in found]
+    databases = [one for one in others[:_MOST_NAMED] if _is_database(one)]
+    for one in databases:
+        said = json.dumps(
+            f"{_kind_of(one)}:///{_escaped(_within(one, folder))}", ensure_ascii=False
+        )
+        yield (
+            f"not read: {one.name}, a database; to read it, too, write"
+            f" `{_name(one.stem)}: {{uri: {said}}}` below `databases:`"
+        )
+    if names := [one.name for one in others if one not in databases]:
+        more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        yield f"not read: {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _from_file(kind: str, path: Path, folder: Path) -> Beginning:

@@ -487,6 +487,22 @@ def test_what_went_wrong_comes_with_help_that_fits(tmp_path: Path) -> None:
     assert "geheim" not in driver.err
 
 
+def test_a_database_beside_files_is_named_with_what_reads_it(tmp_path: Path) -> None:
+    data, only = tmp_path / "data", tmp_path / "only"
+    for folder in (data, only):
+        folder.mkdir()
+        sqlite_file(folder / "crm.db", "CREATE TABLE u (a); INSERT INTO u VALUES (7)")
+    refused = run("init", only, "--directory", tmp_path / "p")
+    assert "begin with the database in it, `crm.db`" in refused.err
+    (data / "t.csv").write_text("a,b\n1,2\n")
+    begun = start("data", tmp_path, tmp_path)
+    (said,) = (one for one in begun.hints if one.startswith("not read: crm.db, a database"))
+    entry = re.findall("`(crm: .*?)`", said)[0]
+    config = tmp_path / "constat.yaml"
+    config.write_text(config.read_text().replace("databases:\n", f"databases:\n  {entry}\n", 1))
+    assert "crm.u" in run("catalog", "list", "--project", tmp_path).out
+
+
 def test_the_first_goal_of_rows_that_are_numbered_holds(tmp_path: Path) -> None:
     data = tmp_path / "d" / "log.csv"
     data.parent.mkdir()
