@@ -818,6 +818,11 @@ def _check_totals(rows: Sequence[Cells], cut: int) -> None:
 
 def _check_figures(rows: Sequence[Cells], cut: int, words: Sequence[str]) -> None:
     """Refuse a file whose total is no sum of its rows: some of them may be missing."""
+    if not rows:
+        raise ValueError(
+            f" has more than {_MOST_SUMMED:,} lines, so its `{words[0]}` cannot be held against"
+            f" them; write `footer: {{required: [{words[0]}]}}` beside `file`"
+        )
     above = rows[: len(rows) - cut]
     for cells in rows[len(above) :]:
         word = next((one for one in words if _begins(cells, (one.casefold(),))), "")
@@ -827,11 +832,6 @@ def _check_figures(rows: Sequence[Cells], cut: int, words: Sequence[str]) -> Non
                 " rows may be missing, or changed; fetch the file anew, or write `footer:"
                 f" {{required: [{word}]}}` beside `file` where that line is no figure of the rows"
             )
-    if not rows:
-        raise ValueError(
-            f" has more than {_MOST_SUMMED:,} lines, so its `{words[0]}` cannot be held against"
-            f" them; write `footer: {{required: [{words[0]}]}}` beside `file`"
-        )
 
 
 TOTALS_WITHIN: Final = (

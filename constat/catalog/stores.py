@@ -293,9 +293,8 @@ class StoreConnection(DuckReading):
                 f"CREATE TABLE {named(raw)} ({', '.join(f'{named(x)} VARCHAR' for x in labels)})"
             )
             for start in range(0, len(rows), _ROWS_AT_ONCE):
-                session.append(
-                    raw, [_laid_out(row, columns, labels) for row in rows[start:][:_ROWS_AT_ONCE]]
-                )
+                part = rows[start : start + _ROWS_AT_ONCE]
+                session.append(raw, [_laid_out(row, columns, labels) for row in part])
                 session.check_time()
             cast = ", ".join(f"CAST({named(x)} AS {t}) AS {named(x)}" for x, t in labels.items())
             session.own(f"CREATE TABLE {named(name)} AS SELECT {cast} FROM {named(raw)}")  # noqa: S608  quoted
