@@ -146,11 +146,11 @@ class Tables:
         return found
 
     def packed(self, table: str, ranges: Sequence[tuple[int, str, int]]) -> Any:  # noqa: ANN401  an array, and numpy is loaded where it is used
-        """Give each row of a table as one number, by these columns."""
+        """Give each row of a table as one number, by these columns: equal where all of them are."""
         key = "CAST(0 AS BIGINT)"
         for place, low, span in ranges:
             # What is left of a column is below its span, and the product of all fits.
-            key = f"{key} * {span} + CAST(c{place} - {low} AS BIGINT)"
+            key = f"({key}) * {span} + CAST(c{place} - {low} AS BIGINT)"
         return self.arrays("SELECT", key, "AS k FROM", table)[0]
 
     @contextmanager

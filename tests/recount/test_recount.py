@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from itertools import permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,29 @@ def test_rows_that_support_only_each_other_are_noticed() -> None:
 def test_a_row_that_comes_twice_is_noticed() -> None:
     found = counted(GRAPH, "t", {"e": EDGES}, [*PATHS, PATHS[0]])
     assert (found.state, found.why) == (State.DIFFERS, "1 row comes twice")
+
+
+def test_rows_whose_columns_are_swapped_are_noticed() -> None:
+    rules = HEAD + ".decl e(a: number, b: number, c: number)\n.input e\n"
+    rules += ".decl p(a: number, b: number, c: number)\np(?a, ?b, ?c) :- e(?a, ?b, ?c).\n"
+    rows = [(1, 2, 3), (9, 9, 9), (0, 0, 0), (5, 0, 4)]
+    assert counted(rules, "p", {"e": rows}, rows).passed
+    for wrong in permutations((1, 2, 3)):
+        found = counted(rules, "p", {"e": rows}, [wrong, *rows[1:]])
+        assert found.differs == (wrong != rows[0])
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 4])
+def test_rows_of_numbers_are_packed_apart(width: int) -> None:
+    random, kinds = Random(width), [Kind.NUMBER] * width
+    with Tables(60.0, threads=1) as held:
+        for most in (1, 3, 100, 10_000):
+            rows = {tuple(random.randrange(-most, most) for _ in kinds) for _ in range(500)}
+            table = held.empty(kinds)
+            held.add_rows(table, rows, kinds)
+            ranges = held.ranges([table], kinds)
+            assert len(ranges) == width
+            assert len(set(held.packed(table, ranges).tolist())) == len(rows)
 
 
 def test_constants_and_repeated_variables_choose_among_the_rows() -> None:
