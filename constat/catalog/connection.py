@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never, cast, runtime_checkable
 
 from constat.catalog.interruptible import PATIENCE
@@ -86,6 +87,17 @@ Cell: TypeAlias = int | float | str | bytes | Decimal | date | datetime | None
 """What a driver gives for a cell: `bool` is an `int`; `Spelled` a `str`, `Single` a `float`."""
 RawRow: TypeAlias = tuple[Cell, ...]
 Parameter: TypeAlias = str | int | float
+
+
+class Shown(Enum):
+    """What of a query's answer a source shows a caller.
+
+    `ROWS` are true rows and perhaps not all, `OTHER` may say something else than everybody's.
+    """
+
+    ALL = "all"
+    ROWS = "rows"
+    OTHER = "other"
 
 
 @frozen
@@ -199,6 +211,15 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close the connection; a closed one may not be used."""
+        ...
+
+
+@runtime_checkable
+class AskedFor(Protocol):
+    """A connection to a source that shows each caller rows of their own."""
+
+    def shown(self, guarded: Guarded) -> Shown:
+        """Tell what of a query's answer the present caller is shown, in the state that is read."""
         ...
 
 

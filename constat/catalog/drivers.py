@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from constat.catalog.connection import Connection
     from constat.project import Database
+    from constat.project.settings import Asker
 
 _SQLITE: Final = "sqlite:///"
 _DUCKDB: Final = "duckdb:///"
@@ -72,6 +73,9 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
 
     Never more than 5 seconds for a file.
     """
+    if database.caller is not None and not _is_told(database):
+        message = f"database `{database.name}` has a `caller`, which PostgreSQL alone is told"
+        raise _mistake(database, message, "leave `caller` out; `rights:` hold for every source")
     if database.kind == "files":
         from constat.catalog import files  # noqa: PLC0415  loaded when it is used
 
@@ -107,6 +111,11 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
 
         return duck.connect(database, _path(uri.removeprefix(_DUCKDB), database, folder))
     return connect(database, seconds)
+
+
+def _is_told(database: Database) -> bool:
+    backend = database.uri().partition(":")[0].partition("+")[0]
+    return database.kind == "sql" and backend == "postgresql"
 
 
 def _path(written: str, database: Database, folder: Path) -> Path:
@@ -151,6 +160,7 @@ class Target:
     sql: str
     url: URL = field(repr=False)
     dialect: Dialect = field(repr=False)
+    asker: Asker | None = None
 
 
 def sql_of(address: str) -> str:
@@ -178,7 +188,8 @@ def target(database: Database) -> Target:
         url = url.set(drivername=f"{backend}+{driver}")
     if backend == "sqlite":
         url = _read_only_file(database, url)
-    return Target(database.name, backend, _DIALECTS[backend], url, _dialect(database, url))
+    dialect = _dialect(database, url)
+    return Target(database.name, backend, _DIALECTS[backend], url, dialect, database.asker)
 
 
 def _parsed(database: Database) -> URL:

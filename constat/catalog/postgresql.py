@@ -21,6 +21,7 @@ from psycopg.types.string import TextLoader
 
 from constat.catalog.connection import (
     QueryMistakeError,
+    Shown,
     Single,
     SourceColumn,
     SourceFailureError,
@@ -28,6 +29,7 @@ from constat.catalog.connection import (
     Spelled,
 )
 from constat.catalog.keyed import Compared, Family, ranged, typed_whole
+from constat.catalog.plain_query import recognised
 from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
 from constat.logic import Kind
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
     from constat.evaluation import Demand
+    from constat.project.settings import Asker
 
 _BOOL, _BYTEA, _INT8, _INT2, _INT4, _FLOAT4, _FLOAT8, _NUMERIC = 16, 17, 20, 21, 23, 700, 701, 1700
 _CHAR, _NAME, _TEXT, _BPCHAR, _VARCHAR, _UUID = 18, 19, 25, 1042, 1043, 2950
@@ -322,6 +325,17 @@ _REPLACED: Final = """
         )
     )
 """
+# Before the savepoint, so that what is told lasts as long as the transaction.
+_BEGIN_FOR: Final = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_TELL: Final = "SELECT set_config(%s, %s, true)"
+_SAVE: Final = "SAVEPOINT constat"
+# Quoted names differ in the case of their letters, and a query's names are known without it: all
+# tables are looked at that may be meant.
+_SECURED: Final = """
+    SELECT c.relkind::text, row_security_active(c.oid)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE lower(c.relname) = %(name)s OR lower(n.nspname || '.' || c.relname) = %(name)s
+"""
 _CLUSTER: Final = "SELECT system_identifier::text FROM pg_control_system()"
 _TABLES: Final = """
     SELECT n.nspname, c.relname, c.relkind::text, pg_table_is_visible(c.oid),
@@ -370,6 +384,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         self._compared: set[str] = set()
         self._types: dict[str, tuple[int, ...]] = {}
         self._digits: dict[str, tuple[int | None, ...]] = {}
+        self._shown: dict[str, Shown] = {}
         super().__init__(target, seconds)
 
     def _open(self) -> _Link:
@@ -412,13 +427,45 @@ class PostgresqlConnection(ServerConnection[_Link]):
     def _start(self) -> None:
         self._in_force = None
         self._compared.clear()
+        self._shown.clear()
+        begin = _BEGIN
+        if self._target.asker is not None:
+            self._tell(self._target.asker)
+            begin = _SAVE
         # Together, since each statement is a way to the server and back.
-        cursor = self._link.execute(f"{_BEGIN}; {_STATE}".encode())
+        cursor = self._link.execute(f"{begin}; {_STATE}".encode())
         while cursor.nextset():
             pass
         snapshot, database, foreign = cursor.fetchone() or ("", "", True)
         name = f"cluster {self._cluster}, database {database}, snapshot {snapshot}"
         self.snapshot = None if foreign else name
+
+    def _tell(self, asker: Asker) -> None:
+        """Begin a transaction, and tell the server for whom: until its end, and in no text."""
+        self._link.execute(_BEGIN_FOR)
+        if asker.setting:
+            self._link.execute(_TELL, (asker.setting, asker.value))
+        if asker.role:
+            self._link.execute(_TELL, ("role", asker.role))
+
+    def shown(self, guarded: Guarded) -> Shown:
+        """Tell what of a query's answer row security leaves, for whoever asks now."""
+        if guarded.text not in self._shown:
+            self._shown[guarded.text] = self._timed(lambda: self._left(guarded))
+        return self._shown[guarded.text]
+
+    def _left(self, guarded: Guarded) -> Shown:
+        hidden = False
+        for name in guarded.tables:
+            found = self._link.execute(_SECURED, {"name": name.lower()}).fetchall()
+            # A view may ask who asks, and a table of another server may have rules of its own.
+            if not found or any(kind not in {"r", "p", "m"} for kind, _ in found):
+                return Shown.OTHER
+            hidden = hidden or any(active for _, active in found)
+        if not hidden:
+            return Shown.ALL
+        # Fewer rows of one table are true rows; sums and absences over them say something else.
+        return Shown.OTHER if recognised(guarded.text) is None else Shown.ROWS
 
     def _end(self) -> None:
         self._link.execute("ROLLBACK")

@@ -45,6 +45,7 @@ from constat.project.settings import (
     AuthoringSetting,
     Bounds,
     Budget,
+    CallerSetting,
     CatalogSetting,
     CustomTier,
     Database,
@@ -613,6 +614,46 @@ def _sight_of(name: str, node: Node, sections: Sections) -> SightOf:
     )
 
 
+_CALLER_KEYS: Final = ("setting", "role", "account")
+# With a dot it is a setting of somebody's own: none of the server's can be turned by it.
+_OWN_SETTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)+")
+_LONGEST_ROLE: Final = 63
+_NO_ROLE: Final = ("none", "default")
+
+
+def read_caller(node: Node | None, what: str, sections: Sections) -> CallerSetting | None:
+    """Read how a database is told who asks."""
+    if node is None:
+        return None
+    found = sections.table(node, f"`caller` of {what}", _CALLER_KEYS)
+    setting = sections.text(found.get("setting"), "`setting`")
+    if setting and _OWN_SETTING.fullmatch(setting) is None:
+        hint = "write a setting of your own, with a dot: `app.caller`"
+        sections.complain("C0593", "`setting` is no setting of one's own", node, hint=hint)
+    roles = {}
+    for key, value in (
+        sections.table(found["role"], "`role`", ROLES).items() if "role" in found else ()
+    ):
+        role = roles[key] = sections.text(value, f"the role of `{key}`")
+        if not 0 < len(role.encode()) <= _LONGEST_ROLE or role.lower() in _NO_ROLE:
+            sections.complain("C0593", "this is no role of a database", value)
+    listed = sections.texts(found["account"], "`account`") if "account" in found else ()
+    account = tuple(one.text for one in listed)
+    for one in listed:
+        if one.text not in ROLES:
+            hint = f"write {', '.join(ROLES[:-1])} or {ROLES[-1]}"
+            sections.complain("C0593", "`account` names no role of callers", one, hint=hint)
+    left = [one for one in ROLES if one not in {*roles, *account}]
+    if not (setting or roles):
+        hint = "write `caller: {setting: app.caller}`, or `role:` with a role for each"
+        sections.complain("C0593", f"`caller` of {what} tells nobody", node, hint=hint)
+    elif roles and left:
+        message = f"`caller` of {what} has no role for {', '.join(left)}"
+        hint = f"add `{left[0]}:` below `role:`, or to `account`, which reads as the account does"
+        sections.complain("C0593", message, node, hint=hint)
+    return CallerSetting(setting, roles, account)
+
+
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _LOGIN_KEYS: Final = ("issuer", "audience", "people", "name", "claim", "roles")
 
@@ -697,7 +738,7 @@ TOP_LEVEL: Final = MappingProxyType(
 """The keys of the first level, and what each says."""
 _DATABASE_OPTIONS: Final = ("database", "region")
 _DATABASE_KEYS: Final = (
-    *("uri", "type", "files", "seconds", "rows", "immutable", "manifest"),
+    *("uri", "type", "files", "seconds", "rows", "immutable", "manifest", "caller"),
     *_DATABASE_OPTIONS,
 )
 _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
@@ -956,6 +997,7 @@ class _Loading:
                 if option in entries
             },
             manifest=named.text(entries.get("manifest"), f"the manifest of {what}"),
+            caller=read_caller(entries.get("caller"), what, named),
             span=key.span,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
@@ -487,15 +487,18 @@ class SightOf:
 
 @frozen
 class Sight:
-    """What a caller sees: of the relations named what they say, and nothing of any other."""
+    """What a caller sees: of the relations named what they say, and nothing of any other.
+
+    Without `relations` everything that sources tell this caller.
+    """
 
     role: str
     caller: str
-    relations: Mapping[str, SightOf] = field(hash=False)
+    relations: Mapping[str, SightOf] | None = field(hash=False)
 
     def of(self, relation: str) -> SightOf | None:
         """Give what is seen of a relation; `None` is nothing."""
-        return self.relations.get(relation)
+        return SightOf() if self.relations is None else self.relations.get(relation)
 
     def value(self, text: str) -> str:
         """Give a value that a row has to have."""
@@ -591,6 +594,38 @@ class Frame:
 
 
 @frozen
+class Asker:
+    """Who a database is told that it answers: a value of a setting of its, a role of its, or both.
+
+    Empty texts are not told.
+    """
+
+    setting: str
+    value: str
+    role: str
+
+
+@frozen
+class CallerSetting:
+    """How PostgreSQL is told on whose behalf a server asks, so that its row security counts.
+
+    `setting` gets the caller's name. `roles` name, for each role of callers, the role of the
+    database that reads for them. Callers whose role is in `account` are not told: for them the
+    account of the address reads.
+    """
+
+    setting: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict, hash=False)
+    account: tuple[str, ...] = ()
+
+    def asker(self, role: str, name: str) -> Asker | None:
+        """Say who is told; nothing where the account itself reads."""
+        if role in self.account:
+            return None
+        return Asker(self.setting, name if self.setting else "", self.roles.get(role, ""))
+
+
+@frozen
 class Database:
     """A connection. `address` may hold a password and never appears in `repr`.
 
@@ -598,6 +633,7 @@ class Database:
     With `files` it is a folder of tables: each name's files in the project.
     `manifest` is the `manifest.json` of dbt that describes its tables.
     With `frames` its tables are frames of the running program; no configuration says that.
+    `caller` says how it is told who asks, `asker` who does.
     """
 
     name: str
@@ -609,6 +645,8 @@ class Database:
     files: Mapping[str, TableFiles] = field(default_factory=dict, hash=False)
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     manifest: str = ""
+    caller: CallerSetting | None = None
+    asker: Asker | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
 
@@ -710,6 +748,26 @@ class Project:
     rule_folders: tuple[Path, ...] = ()
     packages: tuple[Package, ...] = ()
     config_name: str = "constat.yaml"
+
+
+def sight_of(project: Project, role: str, caller: str) -> Sight | None:
+    """Give what a caller sees of a project; `None` is everything, as the project's accounts do."""
+    found = project.rights.sight(role, caller)
+    told = (one.caller for one in project.databases.values() if one.caller is not None)
+    if not any(role not in one.account for one in told):
+        return found
+    return Sight(role, caller, None if found is None else found.relations)
+
+
+def asked_by(project: Project, sight: Sight) -> Project:
+    """Give a project whose databases are told who asks, where they want to know."""
+    databases = {
+        name: one
+        if one.caller is None
+        else replace(one, asker=one.caller.asker(sight.role, sight.caller))
+        for name, one in project.databases.items()
+    }
+    return replace(project, databases=databases)
 
 
 # A cell without a text names the variables that are missing.

@@ -22,6 +22,7 @@ from constat.evaluation import CallFinished, ModelAwaited, StageFinished
 from constat.library.listing import list_rules, proposals, unfinished
 from constat.logic import NullCell, display_value
 from constat.project import find_project, load_project
+from constat.project.settings import sight_of
 from constat.session import AsyncSession, LogAs
 from constat.session.drafted import told_of_drafts
 from constat.tiers.rights import is_shown
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from constat.explore.events import Telling
     from constat.library.listing import ListedPredicate
     from constat.memory import Memory
-    from constat.project.settings import RightsSetting, Sight
+    from constat.project import Project
+    from constat.project.settings import Sight
     from constat.proof.tree import Step
     from constat.session import Answers, Result, Session
     from constat.session.answers import AnswerColumn, AnswerRow
@@ -56,6 +58,7 @@ _LARGEST: Final = 32 << 20
 _PAGED: Final = 16
 _MOST_PAGED: Final = 2_000_000
 _PIECE: Final = 1 << 16
+_MOST_VIEWS: Final = 64
 _CERTIFICATE: Final = "certificate"
 _TEXT_OF: Final = "text"
 UNSEEN: Final = "C0594"
@@ -71,9 +74,9 @@ class Refused(Exception):  # noqa: N818  it is an answer
         super().__init__("\n".join(lines))
 
 
-def _rights_of(project: Path | str | None) -> RightsSetting:
+def _project_of(project: Path | str | None) -> Project:
     try:
-        return load_project(find_project(None if project is None else Path(project))).rights
+        return load_project(find_project(None if project is None else Path(project)))
     except ConstatError as problem:
         raise Refused(problem.diagnostics) from None
 
@@ -150,22 +153,31 @@ class Service:
         self._session = AsyncSession(project, sight=sight)
         self._references = References()
         self._pages = Pages()
-        self._rights: RightsSetting | None = None
-        self._views: dict[Sight, Service] = {}
+        self._read: Project | None = None
+        self._views: OrderedDict[Sight, Service] = OrderedDict()
+        self._running = 0
+        self._closed = False
 
     async def as_seen(self, role: str, caller: str) -> Service:
         """Give the service for a caller: this one where the project lets them see everything.
 
-        Rights are read once. Raises `Refused` where the configuration has mistakes.
+        Rights are read once. Raises `Refused` where the configuration has mistakes. Of the services
+        for callers 64 are kept; those that are idle longest are closed first.
         """
-        if self._rights is None:
-            self._rights = await asyncio.to_thread(_rights_of, self._project)
-        sight = self._rights.sight(role, caller)
+        if self._read is None:
+            self._read = await asyncio.to_thread(_project_of, self._project)
+        sight = sight_of(self._read, role, caller)
         if sight is None:
             return self
         if sight not in self._views:
             self._views[sight] = Service(self._project, by=self.by, sight=sight)
-        return self._views[sight]
+        self._views.move_to_end(sight)
+        found = self._views[sight]
+        idle = [one for one, view in self._views.items() if not view._running]  # noqa: SLF001  of this class
+        for one in idle[: max(0, len(self._views) - _MOST_VIEWS)]:
+            if one != sight:
+                await self._views.pop(one).close()
+        return found
 
     @property
     def sees_all(self) -> bool:
@@ -192,13 +204,20 @@ class Service:
                 drafts = session.drafts.list if self._sight is None else None
                 raise told_of_drafts(problem, drafts) from None
 
+        if self._closed:
+            hint = "ask again"
+            raise Refused([Diagnostic("C0401", "what was kept for this is gone", help=hint)])
+        self._running += 1
         try:
             return await self._session.run(by_present_rules)
         except ConstatError as problem:
             raise Refused(problem.diagnostics) from None
+        finally:
+            self._running -= 1
 
     async def close(self) -> None:
         """Close everything."""
+        self._closed = True
         for one in self._views.values():
             await one.close()
         await self._session.close()

@@ -27,7 +27,7 @@ from constat.evaluation.clock import moment
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
 from constat.project import Project, find_project, load_project
-from constat.project.settings import CHECKS, OFF
+from constat.project.settings import CHECKS, OFF, asked_by
 from constat.proof import decide
 from constat.proof.certificate import Told
 from constat.proof.encoding import sha256
@@ -200,6 +200,10 @@ class Session(
             return self._project
 
     def _first_project(self) -> Project:
+        found = self._given_project()
+        return found if self._sight is None else asked_by(found, self._sight)
+
+    def _given_project(self) -> Project:
         handed = self._handed
         if handed is None:
             return self._found_project()

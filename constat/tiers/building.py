@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Demand, Externals, Observer
+    from constat.evaluation import Demand, ExternalPredicate, Externals, Observer
     from constat.logic import Predicate, Row, Value
     from constat.project import CustomTier, Project
     from constat.store import FactStore
@@ -508,12 +508,13 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     tiers = _ordered(project, configured, (database, told), (proved, asked, read))
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, read, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
+    given = _as_shown(project, chains, external, database)
     stopped: tuple[ApiTier | DocumentTier, ...] = (*_some(asked), *_some(read))
     dear: tuple[ModelTier | ApiTier | DocumentTier, ...] = (*_some(told), *stopped)
     forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in dear]
     starting = (connections.start, *(one.start for one in dear))
     return Tiers(
-        chains,
+        given,
         connections.start if not dear else partial(_started, starting),
         partial(_each, (connections.release, *(one.release for one in (*_some(cache), *dear)))),
         partial(_each, (connections.cancel, *(one.cancel for one in stopped))),
@@ -523,6 +524,25 @@ def build_externals(  # noqa: PLR0913  what a session hands down
         tuple if cache is None else lambda: tuple(cache.troubles),
         lambda: bool(connections.changed),
     )
+
+
+def _as_shown(
+    project: Project,
+    chains: Mapping[str, Chain],
+    external: Sequence[Predicate],
+    database: DatabaseTier,
+) -> Externals:
+    """Give the chains; those over a database that tells callers apart as it shows them."""
+    named = {one.name for one in project.databases.values() if one.caller is not None}
+    if not named:
+        return dict(chains)
+    from constat.tiers.rights import told_apart  # noqa: PLC0415  loaded when it is used
+
+    given: dict[str, ExternalPredicate] = dict(chains)
+    for one in external:
+        if one.source is not None and one.source.name in named:
+            given[one.name] = told_apart(chains[one.name], database.shown)
+    return given
 
 
 def _closings(cache: AnswerCache | None, asked: ApiTier | None) -> tuple[Callable[[], None], ...]:

@@ -126,6 +126,12 @@ def concerns(predicate: Predicate, project: Project, use: str) -> str:
     )
 
 
+def _tells_apart(predicate: Predicate, project: Project) -> bool:
+    """Tell whether a predicate's database answers each caller for themselves."""
+    database = project.databases.get(predicate.source.name if predicate.source else "")
+    return database is not None and database.caller is not None
+
+
 def _api_identity(api: ApiSetting) -> list[object]:
     """Say which API it is, and what its answers mean; who asks is no part of it."""
     addresses = [one.text or "" for one in (api.url, api.spec_url) if one is not None]
@@ -139,7 +145,10 @@ def _identity(database: Database, project: Project) -> list[object]:
     """Say which source it is. Paths are relative to the project, so its folder belongs to them."""
     options = {k: v for k, v in database.options.items() if not _SECRET.search(k)}
     where = str(project.folder)
-    return [database.name, database.kind, _address(database), options, dict(database.files), where]
+    asker = database.asker
+    told = () if asker is None else (asker.setting, asker.value, asker.role)
+    files = dict(database.files)
+    return [database.name, database.kind, _address(database), options, files, where, *told]
 
 
 def _address(database: Database) -> list[object]:
@@ -432,7 +441,7 @@ class AnswerCache:
 
     def of(self, predicate: Predicate) -> Kept | None:
         """Give the kept answers of a predicate; `None` where none are to be kept."""
-        if not age_allowed(predicate):
+        if not age_allowed(predicate) or _tells_apart(predicate, self._project):
             return None
         settled, found = (
             CachedAnswers(

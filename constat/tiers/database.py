@@ -22,7 +22,7 @@ from constat.catalog import (
     guard,
     read_column,
 )
-from constat.catalog.connection import Known, read_cells
+from constat.catalog.connection import AskedFor, Known, Shown, read_cells
 from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
@@ -345,6 +345,17 @@ class DatabaseTier:
         except SourceFailureError as problem:
             self._connections.note(name, problem)
             return failed(demand, f"database {name}: {problem.reason} [{problem.code}]")
+
+    def shown(self, predicate: Predicate) -> Shown:
+        """Tell what of a predicate's rows its database shows whoever asks now."""
+        name = _source(predicate)
+        try:
+            connection = self._connections.reading(name)
+            with self._preparing:
+                guarded = self._prepared(predicate, connection, self._connections.generation(name))
+            return connection.shown(guarded) if isinstance(connection, AskedFor) else Shown.OTHER
+        except (SourceFailureError, QueryMistakeError):
+            return Shown.OTHER
 
     def state(self, predicate: Predicate) -> str | None:
         """Name the state of a predicate's database that is read now."""

@@ -15,6 +15,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.catalog.connection import Shown
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Answer, Demand, Opening, Origin, Portion
 from constat.logic import OPEN, NullCell, NullPolicy, format_value
@@ -23,7 +24,7 @@ from constat.tiers.tier import content_hash, key_of, pattern, rows_as_read
 from constat.tiers.user import USER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Evidence, ExternalPredicate, Externals
@@ -41,6 +42,8 @@ RIGHTS: Final = "rights"
 def restricted(externals: Externals, program: AnalysedProgram, sight: Sight) -> Externals:
     """Give external predicates as a role sees them; raises `ConstatError` for a name of nothing."""
     predicates = program.program.predicates
+    if sight.relations is None:
+        return externals
     _check(sight, program)
     return {
         name: one if name not in predicates else _seen(one, predicates[name], sight)
@@ -296,6 +299,59 @@ class _Restricted:
         if not unique or not set(unique) <= given.keys() - self._hidden:
             return False
         # Of the key there is one row, and it is shown.
+        wanted = tuple(given[place] for place in unique)
+        rows = (row for one in portions if one.assumption is None for row in one.rows)
+        return any(key_of(row, unique) == wanted for row in rows)
+
+
+def told_apart(inner: ExternalPredicate, shown: Callable[[Predicate], Shown]) -> ExternalPredicate:
+    """Give a predicate of a database that shows each caller rows of their own."""
+    return _ToldApart(inner, shown)
+
+
+class _ToldApart:
+    """A relation of which a database shows each caller what it lets them see.
+
+    Rows that are shown are rows; that others are not there is nobody's word.
+    """
+
+    def __init__(self, inner: ExternalPredicate, shown: Callable[[Predicate], Shown]) -> None:
+        self.cost = inner.cost
+        self._inner = inner
+        self._shown = shown
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer with the rows that are shown."""
+        inner = self._inner.answer(demand)
+        # Asked in the state that was read: what is shown may change with it.
+        shown = self._shown(demand.predicate)
+        if shown is Shown.ALL:
+            return inner
+        name = demand.predicate.name
+        if shown is Shown.OTHER:
+            reason = f"the database may show each caller other rows of {name}"
+            openings = (Opening(pattern(demand, key), reason, RIGHTS) for key in demand.keys)
+            return Answer((), tuple(openings))
+        reason = f"the database shows each caller rows of their own of {name}"
+        told = {key for key in inner.answered if self._is_whole(demand, key, inner.portions)}
+        left = [
+            Opening(pattern(demand, key), reason, RIGHTS) for key in demand.keys if key not in told
+        ]
+        portions = tuple(
+            replace(one, evidence=replace(one.evidence, snapshot=None)) for one in inner.portions
+        )
+        authorities = tuple(replace(one, snapshot=None) for one in inner.authorities)
+        openings_too = tuple(dict.fromkeys((*inner.openings, *left)))
+        return Answer(
+            portions, openings_too, frozenset(told), authorities if told else (), inner.conflicts
+        )
+
+    @staticmethod
+    def _is_whole(demand: Demand, key: Row, portions: Iterable[Portion]) -> bool:
+        """Tell whether the one row of a declared key is shown."""
+        given, unique = dict(zip(demand.columns, key, strict=True)), demand.predicate.key
+        if not unique or not set(unique) <= given.keys():
+            return False
         wanted = tuple(given[place] for place in unique)
         rows = (row for one in portions if one.assumption is None for row in one.rows)
         return any(key_of(row, unique) == wanted for row in rows)
