@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -411,26 +412,30 @@ def draft_command(
 ) -> int:
     """Draft a rule file with a .decl and an .input for each TABLE, all of one database or API.
 
-    Rows are looked at: kinds are those of the stored values, a key is named where it is one,
-    columns that may be NULL get `@[null = maybe]`: a value or none. What is declared and not so is
-    said in a comment, and what could not be read is left out. How a file is written is noted, where
-    constat.yaml does not say so. No value is shown. `constat rules check` accepts the file as it
-    is; add it to `rules:` in constat.yaml. An operation is not asked:
-    what it says of itself is drafted, a declaration for each list in its answers.
+    The name of a database stands for its tables. Rows are looked at: kinds are those of the stored
+    values, a key is named where it is one, columns that may be NULL get `@[null = maybe]`: a value
+    or none. What is declared and not so is said in a comment, and what could not be read is left
+    out. How a file is written is noted, where constat.yaml does not say so. No value is shown.
+    `constat rules check` accepts the file as it is; in a folder that `rules:` of constat.yaml names
+    it counts at once. An operation is not asked: what it says of itself is drafted, a declaration
+    for each list in its answers.
 
     Examples:
       constat catalog draft orders customers
       constat catalog draft sales.orders --columns id,amount --output orders.dl
+      constat catalog draft sales
       constat catalog draft accounts --format json
 
     Exit codes: 0 drafted, 1 drafted but for tables that cannot be read, 2 bad usage or
     configuration, or nothing can be read.
     """
     chosen = [part.strip() for part in (columns or "").split(",") if part.strip()]
+    read = False
     with Session(project) as session, asked(session):
         found = session.draft_tables(tables, chosen)
         if output is not None:
             _write_new(output, found.text)
+            read = session.project.reads(Path(output))
     if form == "json":
         write_json(_draft_json(found, output))
         return int(bool(found.problems))
@@ -441,7 +446,8 @@ def draft_command(
     else:
         for one in found.signatures:
             write(f"drafted: {one}")
-        write(f"written to {output}; name it in `rules:` of constat.yaml")
+        counts = ", which the rules of the project include now"
+        write(f"written to {output}{counts if read else '; name it in `rules:` of constat.yaml'}")
     if found.problems:
         show_error(ConstatError(found.problems))
     return int(bool(found.problems))

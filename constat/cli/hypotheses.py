@@ -219,7 +219,8 @@ def _settings(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
     metavar="NAME=VALUE",
     multiple=True,
     callback=_settings,
-    help="Suppose another value of the configuration, or another row for its key; may be repeated.",
+    help="Suppose another value of the configuration, or a whole row in place of the one with its"
+    " key, 'orders(id = 7, amount = 5)'; may be repeated.",
 )
 @click.option(
     "--rules",
@@ -254,8 +255,8 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
     both verdicts, the conclusions of the goal's rules that differ (rows that appear, vanish or have
     another value; of a goal with variables all rows that differ), and the supposed proof.
 
-    A rule of --rules takes the place of the one with its `@[id]`, or is added; a file with the name
-    of one of the project's rule files takes that file's place.
+    What rules derive is not set. A rule of --rules takes the place of the one with its `@[id]`, or
+    is added; a file with the name of one of the project's rule files takes that file's place.
 
     Examples:
       constat what-if "is_vip(C004)" --remove "blocked(C004)"       # exits with 3

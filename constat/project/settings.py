@@ -749,6 +749,14 @@ class Project:
     packages: tuple[Package, ...] = ()
     config_name: str = "constat.yaml"
 
+    def reads(self, file: Path) -> bool:
+        """Tell whether a file is one of its rule files, or a new one in a folder of them."""
+        found = file.resolve()
+        folders = {one.resolve() for one in self.rule_folders}
+        return found in map(Path.resolve, self.rules) or (
+            found.parent in folders and found.suffix == ".dl"
+        )
+
 
 def sight_of(project: Project, role: str, caller: str) -> Sight | None:
     """Give what a caller sees of a project; `None` is everything, as the project's accounts do."""

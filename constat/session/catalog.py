@@ -21,7 +21,12 @@ from constat.catalog.duck_session import named
 from constat.catalog.file_tables import guess_cells
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.described import OPERATION
-from constat.catalog.schema.drafting import draft_text, drafted, near_key_of
+from constat.catalog.schema.drafting import (
+    draft_text,
+    drafted,
+    folded_columns,
+    near_key_of,
+)
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.samples import unanswered
 from constat.catalog.schema.words import words_of
@@ -232,11 +237,14 @@ def draft_tables(
 ) -> DraftedTables:
     """Draft the tables; `columns` chooses those of a single one.
 
+    The name of a database stands for its tables, or for its views where it has nothing else.
+
     Raises `ConstatError`: C0840 and C0843 for what is not there, C0844 for a source that does not
     answer, C0850 where nothing can be drafted.
     """
     if columns and len(names) != 1:
         raise _refused("columns can be chosen for one table at a time", "name one table")
+    names = [one for name in names for one in _tables_named(catalog, name)]
     tables = [catalog.table(name) for name in names] if catalog.project.apis else []
     asked = {one.database for one in tables if one.kind == OPERATION}
     if asked:
@@ -259,6 +267,18 @@ def draft_tables(
     text = draft_text(predicates, database, dialect_of(catalog.project, database))
     hints = tuple(_draft_hints(remarks, predicates, of_files=bool(source.files)))
     return DraftedTables(database, text, predicates, hints=hints, problems=problems)
+
+
+def _tables_named(catalog: SchemaManager, name: str) -> Sequence[str]:
+    """Give the tables of a database where the name is one, and no table is called so."""
+    if name not in catalog.project.databases:
+        return (name,)
+    every = catalog.tables()
+    if any(name in {one.label, f"{one.source}.{one.label}"} for one in every):
+        return (name,)
+    own = [one for one in every if one.source == name]
+    stored = [one for one in own if one.kind != "view"] or own
+    return [f"{one.source}.{one.label}" for one in stored] or (name,)
 
 
 def _checked(
@@ -395,7 +415,8 @@ def hints_of(
 ) -> Iterator[str]:
     """Say how many values are of another kind than the others, and what is nearly a key.
 
-    Where they may be `shown`, values are named.
+    Declarations of the source that its rows break are told, and columns that it compares otherwise
+    than rules do. Where they may be `shown`, values are named.
     """
     for one in predicates:
         for column in one.columns:
@@ -413,6 +434,29 @@ def hints_of(
             near, name = found
             examples = f", for example {near.shown()}" if near.examples and shown else ""
             yield f"{one.name}: {near.said(name)}{examples}"
+        told = {near_key.said(near_key.column) for near_key in (one.checked.near,) if near_key}
+        for finding in one.checked.findings:
+            said = finding.message.removeprefix(f"{one.table.path}: ")
+            if finding.code in _BROKEN and said not in told:
+                yield f"{one.name}: {said}"
+    yield from _folded_hints(predicates)
+
+
+_BROKEN: Final = frozenset({"C0847", "C0848"})
+
+
+def _folded_hints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+    names = [f"{one.name}.{name}" for one in predicates for name in folded_columns(one)]
+    if names:
+        more = f" and {len(names) - _MOST_FOLDED:,} more" if len(names) > _MOST_FOLDED else ""
+        column = names[0].partition(".")[2]
+        yield (
+            f"{', '.join(f'`{one}`' for one in names[:_MOST_FOLDED])}{more}: the source takes `a`"
+            f' and `A` for equal there, and rules do not; `match("[Aa]bc", ?{column})` takes both'
+        )
+
+
+_MOST_FOLDED: Final = 3
 
 
 def _draft_hints(

@@ -308,6 +308,7 @@ class _Reader:
         """Read `vip_threshold=50000` or `tier(C001, gold)`: what there is of a key is replaced."""
         wanted, _, value = text.partition("=")
         if "(" in wanted:
+            self.require_row(name, text)
             self.replace_row(name, text)
             return
         predicate = self.scalar(name, text, wanted.strip())
@@ -372,15 +373,35 @@ class _Reader:
         if found is None:
             near = nearest(wanted, sorted(scalars))
             declared = self.program.program.predicates.get(wanted)
+            if declared is not None:
+                self.require_external(name, text, declared.name)
             note = "`--set` takes single values of the configuration, and rows with a key"
+            hint = f"write `--set {near}=...`" if near else "`--add` supposes a fact"
             if declared is not None:
                 note += "; rows are supposed by `--add` and hidden by `--remove`"
-            hint = f"write `--set {near}=...`" if near else "`--add` supposes a fact"
+                hint = self.written_whole(declared)
             message = f"`{wanted}` is no single value of the configuration"
             raise ConstatError(
                 [Diagnostic("C0701", message, _whole(name, text), note=note, help=hint)]
             )
         return found
+
+    def require_row(self, name: str, text: str) -> None:
+        """Refuse what looks like a row and is none: `balance(7)=100`, or columns that it lacks."""
+        found = self.program.program.predicates.get(text.partition("(")[0].strip())
+        if found is None:
+            return
+        self.require_external(name, text, found.name)
+        _, closed, value = text.rpartition(")")
+        if closed and value.lstrip().startswith("="):
+            message = "`--set` gives a whole row, and nothing stands behind it"
+            hint = self.written_whole(found)
+            raise ConstatError([Diagnostic("C0701", message, _whole(name, text), help=hint)])
+
+    def written_whole(self, predicate: Predicate) -> str:
+        """Give an option with a row of a predicate; one that has no key is added."""
+        option = "--set" if predicate.key else "--add"
+        return f"write a whole row, such as `{option} {shlex.quote(example_row(predicate))}`"
 
     def is_scalar(self, predicate: Predicate) -> bool:
         if predicate.arity != 1 or predicate.name not in self.program.external:
@@ -397,6 +418,12 @@ class _Reader:
         below = ", ".join(f"`{one}`" for one in rests_on(self.program, predicate))
         message = f"`{predicate}` is derived by rules and cannot be supposed"
         hint = f"suppose a fact of {below}" if below else "suppose another rule: `--rules FILE`"
+        outside = [
+            self.program.program.predicates[one] for one in rests_on(self.program, predicate)
+        ]
+        if outside:
+            row = shlex.quote(example_row(outside[0]))
+            hint += f", such as `--add {row}`"
         note = "a conclusion holds where its rules give it"
         if is_written_in_rules(self.program, predicate):
             message = f"the facts of `{predicate}` stand in rule files; none is supposed alone"
@@ -423,6 +450,23 @@ class _Reader:
                 )
                 hint = f"leave one of them out, for example {name}"
                 self.diagnostics.append(Diagnostic("C0702", message, help=hint))
+
+
+def example_row(predicate: Predicate) -> str:
+    """Write a row with a value of each column's kind; a text goes by the name of its column."""
+    cells = [
+        f'"{one.name}"'
+        if one.kind is Kind.SYMBOL and not example_of(one)
+        else f'"{_EXAMPLES[one.kind]}"'
+        if one.kind in _QUOTED
+        else _EXAMPLES.get(one.kind) or example_of(one) or "VALUE"
+        for one in predicate.columns
+    ]
+    named = (f"{one.name} = {cell}" for one, cell in zip(predicate.columns, cells, strict=True))
+    return f"{predicate.name}({', '.join(named)})"
+
+
+_QUOTED: Final = frozenset({Kind.DATE, Kind.TIMESTAMP})
 
 
 def _placed(diagnostic: Diagnostic, name: str) -> Diagnostic:

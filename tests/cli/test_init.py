@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -39,3 +40,85 @@ def test_foreign_keys_are_drafted_and_null_refers_to_nothing(tmp_path: Path) -> 
     assert (ran.code, "violates_orders_other(q)" in ran.out) == (5, True)
     file = tmp_path / "to" / "orders_other-1.json"
     assert run("verify", file, "--source", "--project", folder).code == 0
+
+
+def _customers(folder: Path) -> None:
+    with sqlite3.connect(folder / "crm.db") as base:
+        base.executescript(
+            "create table customers(c text primary key, name text not null collate nocase,"
+            " city text collate nocase, note text);"
+            "create table orders(o integer primary key, c text not null references customers(c),"
+            " amount integer not null);"
+            "insert into customers values('C1', 'Anna', 'Rome', 'x'), ('C2', 'Bob', null, null);"
+            "insert into orders values(1, 'C1', 5), (2, 'C9', 6);"
+        )
+
+
+def test_what_the_source_compares_otherwise_is_said_with_edits_that_work(tmp_path: Path) -> None:
+    _customers(tmp_path)
+    ran = run("init", tmp_path / "crm.db", "--directory", tmp_path / "p")
+    assert "note: `customers.name`, `customers.city`: the source takes `a` and `A`" in ran.out
+    file = tmp_path / "p" / "rules" / "sources.dl"
+    text = file.read_text()
+    assert "// In `name` and `city` the source takes `a` and `A` for equal" in text
+    first, second, *_ = (line for line in text.splitlines() if line.startswith("// `"))
+    goal = first.split("`")[1].replace("[Aa]bc", "[Aa]nna")
+    ran = run("query", f"customers(c = ?c, name = ?name), {goal}", "--project", tmp_path / "p")
+    assert "C1  Anna" in ran.out
+    lowered = second.split("`")[1]
+    assert lowered == "lower(name)"
+    file.write_text(text.replace("SELECT c, name,", f"SELECT c, {lowered},"))
+    goal = 'customers(c = "C1", name = "anna")'
+    assert run("prove", goal, "--project", tmp_path / "p").code == 0
+
+
+def test_rows_that_point_nowhere_are_told_where_the_source_does_not_look(tmp_path: Path) -> None:
+    _customers(tmp_path)
+    ran = run("init", tmp_path / "crm.db", "--directory", tmp_path / "p")
+    told = "orders: `c` is declared to point to `customers.c`, and 1 of 2 values are not there"
+    assert f"note: {told}" in ran.out
+    assert f"// C0848: crm.{told}" in (tmp_path / "p" / "rules" / "sources.dl").read_text()
+    assert "constat check-data" in ran.out
+
+
+def test_several_columns_that_point_nowhere_are_told(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "crm.db") as base:
+        base.executescript(
+            "create table shelf(room text, place integer, primary key(room, place));"
+            "create table box(b integer primary key, room text, place integer,"
+            " foreign key(room, place) references shelf(room, place));"
+            "insert into shelf values('A', 1), ('B', 2);"
+            "insert into box values(1, 'A', 1), (2, 'A', 2), (3, 'C', null), (4, 'B', 2);"
+        )
+    ran = run("init", tmp_path / "crm.db", "--directory", tmp_path / "p")
+    said = "declared to point to `shelf.room, shelf.place`, and 1 of 3 values are not there"
+    assert f"note: box: `room, place` is {said}" in ran.out
+
+
+def test_a_database_is_drafted_by_its_name(tmp_path: Path) -> None:
+    _customers(tmp_path)
+    folder = tmp_path / "p"
+    run("init", tmp_path / "crm.db", "--directory", folder, "--tables", "orders")
+    ran = run(
+        "catalog", "draft", "crm", "--output", folder / "rules" / "all.dl", "--project", folder
+    )
+    assert "drafted: customers(" in ran.out
+    assert "all.dl, which the rules of the project include now" in ran.out
+    assert run("rules", "check", "--project", folder).code == 0
+    ran = run("catalog", "draft", "crm", "--output", tmp_path / "all.dl", "--project", folder)
+    assert "all.dl; name it in `rules:` of constat.yaml" in ran.out
+    ran = run("catalog", "show", "crm", "--project", folder)
+    assert (ran.code, "`crm` is a database, and no table" in ran.err) == (2, True)
+    assert "it has `crm.customers`, `crm.orders`" in ran.err
+
+
+def test_what_cannot_be_set_is_told_with_a_row_that_can(tmp_path: Path) -> None:
+    _customers(tmp_path)
+    folder = tmp_path / "p"
+    run("init", tmp_path / "crm.db", "--directory", folder)
+    for wrong in ("orders=5", "orders(1)=5", "has_orders=C2", "has_orders(C2)"):
+        ran = run("what-if", "has_orders(C2)", "--set", wrong, "--project", folder)
+        assert (ran.code, "such as `" in ran.err) == (2, True), wrong
+        option, row = shlex.split(ran.err.partition("such as `")[2].partition("`")[0])
+        ran = run("what-if", "has_orders(C2)", option, row, "--quiet", "--project", folder)
+        assert (ran.code, "supposed: " in ran.out + ran.err) == (5, True), wrong

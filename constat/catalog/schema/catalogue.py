@@ -64,6 +64,7 @@ _EVERYTHING: Final = frozenset(KINDS) - {"column"}
 _FORM: Final = "2"
 _TABLES_FOR_COLUMNS: Final = 40
 _MOST_NAMES: Final = 5_000
+_MOST_LISTED: Final = 8
 _MOST_AT_ONCE: Final = 8
 _MOST_CHANGES: Final = 50
 
@@ -378,6 +379,8 @@ class SchemaManager:
             paths = ", ".join(f"`{one.source}.{one.label}`" for one in fitting[:8])
             message = f"`{name[:80]}` may be more than one table"
             return Diagnostic("C0840", message, note=f"there are {paths}", help="name one of them")
+        if name in self._sources:
+            return self._whole(name)
         tables = self._index.tables()[:_MOST_NAMES]
         names = [one.label for one in tables] + [f"{one.source}.{one.label}" for one in tables]
         near = nearest(name, names)
@@ -385,6 +388,18 @@ class SchemaManager:
         note = f"not reached, so perhaps there: {', '.join(failed)}" if failed else ""
         hint = f"write `{near}`" if near else "`constat catalog search WORDS` finds tables"
         return Diagnostic("C0840", f"there is no table `{name[:80]}`", note=note, help=hint)
+
+    def _whole(self, name: str) -> Diagnostic:
+        """Say what a database holds whose name stands in the place of a table's."""
+        tables = self._index.tables(name)
+        listed = ", ".join(f"`{name}.{one.label}`" for one in tables[:_MOST_LISTED])
+        more = f" and {len(tables) - _MOST_LISTED:,} more" if len(tables) > _MOST_LISTED else ""
+        return Diagnostic(
+            "C0840",
+            f"`{name[:80]}` is a database, and no table",
+            note=f"it has {listed}{more}" if tables else "no table of it is known",
+            help=f"name one of them; `constat catalog list {name[:80]}` shows all",
+        )
 
 
 def _kind(source: _Source) -> str:

@@ -71,7 +71,8 @@ class Decided:
     `places` is how many digits stand behind the point at most, of decimals; `repeated` tells that
     most cells have one of a few values, `full` that all rows were counted and none has NULL. All
     texts but those at the places `strange` spell a value of the kind `almost`. Where they are
-    `grouped` each may be a fraction, or a thousand and more.
+    `grouped` each may be a fraction, or a thousand and more; where they are `folded` the source
+    takes upper and lower case for equal.
     """
 
     column: ColumnSchema
@@ -86,6 +87,7 @@ class Decided:
     strange: tuple[int, ...] = ()
     almost: Kind | None = None
     grouped: bool = False
+    folded: bool = False
 
 
 def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decided:
@@ -213,6 +215,8 @@ _SECONDS: Final = 10.0
 _FEW_SECONDS: Final = 2.0
 # Their keys are indexes without repetitions; only NULL may stand in some.
 _ENFORCING: Final = frozenset({"sqlite", "duckdb", "postgres", "mysql"})
+# Their foreign keys hold. SQLite checks one only where whoever writes has asked for that.
+_POINTING: Final = frozenset({"duckdb", "postgres", "mysql"})
 _VALUES: Final = 10_000
 _LONGEST: Final = 80
 _MOST_COLUMNS: Final = 400
@@ -411,13 +415,13 @@ def check(
 
     `columns` are those of interest: all by default, the first hundreds of a very wide table.
     `targets` are the tables that it points to, by their labels. If not `thorough`, the word of
-    sources that enforce it is taken for keys and relationships.
+    sources that enforce it is taken for keys and relationships, and names suggest nothing.
     """
     chosen = tuple(columns) or table.columns[:_MOST_COLUMNS]
     try:
         with reading(project.databases[table.database], project) as connection:
             looking = _Checking(connection, table, chosen, _bound(project, thorough=thorough))
-            return looking.checked(targets if thorough else NOTHING, thorough=thorough)
+            return looking.checked(targets, thorough=thorough)
     except (SourceFailureError, QueryMistakeError) as problem:
         raise ConstatError([unanswered(table, problem.reason)]) from None
 
@@ -445,6 +449,7 @@ class _Checking:
         )
         self._findings: list[Diagnostic] = []
         self._strange: dict[str, list[str]] = {}
+        self._letters: dict[str, str] = {}
 
     def checked(self, targets: Mapping[str, TableSchema], *, thorough: bool) -> Checked:
         """Look at columns first, then at keys and relationships."""
@@ -459,8 +464,10 @@ class _Checking:
                 if key:
                     self._check_key(key)
         for one in self._table.relationships:
-            if one.target in targets:
+            asked = thorough or (one.declared and self._connection.dialect not in _POINTING)
+            if one.target in targets and asked:
                 self._check_relationship(one, targets[one.target])
+        decided = self._folded(decided)
         repeated = self._repeats(decided)
         tops = frozenset(self._tops(decided))
         near = self._near_key(decided)
@@ -517,6 +524,36 @@ class _Checking:
             others = 1
         return replace(one, kind=Kind.TIMESTAMP) if others else one
 
+    def _folded(self, decided: tuple[Decided, ...]) -> tuple[Decided, ...]:
+        """Ask the source whether a value equals itself in other letters, as rules never say."""
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        names = [one.column.name for one in decided if one.kind is Kind.SYMBOL and not one.cast]
+        said = {one: self._letters[one] for one in names if one in self._letters}
+        if self._table.kind == "file" or not said:
+            return decided
+        both = [
+            exp.Case().when(
+                exp.and_(
+                    *(
+                        exp.EQ(this=column_of(name, "q"), expression=exp.Literal.string(text))
+                        for text in (value, value.swapcase())
+                    )
+                ),
+                exp.Literal.number(1),
+            )
+            for name, value in said.items()
+        ]
+        first = beginning(self._table, list(said), _ROWS).subquery("q")
+        query = exp.select(*(exp.Count(this=one) for one in both)).from_(first)
+        try:
+            (counts,) = ask(self._connection, query, self._seconds)
+        except (SourceFailureError, QueryMistakeError):
+            # Nothing rests on it: rules compare as they say.
+            return decided
+        folded = {name for name, times in zip(said, counts, strict=True) if times}
+        return tuple(replace(one, folded=one.column.name in folded) for one in decided)
+
     def _full(self, decided: tuple[Decided, ...]) -> tuple[Decided, ...]:
         """Count the cells of files and views, which declare nothing about NULL."""
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
@@ -541,6 +578,9 @@ class _Checking:
         decided = tuple(
             decide(one, cells.get(one.name, ()), typed=self._typed) for one in self._columns
         )
+        self._letters = {
+            name: found for name, column in cells.items() if (found := _lettered(column))
+        }
         naming = readable[0].name if readable else ""
         for one in decided:
             for place in one.strange[:_EXAMPLES]:
@@ -609,9 +649,10 @@ class _Checking:
 
     def _check_relationship(self, one: Relationship, other: TableSchema) -> None:
         """Look for values that point nowhere; how many there are decides about a guess."""
-        if len(one.columns) != 1 or len(one.target_columns) != 1:
+        if len(one.columns) != len(one.target_columns):
             return
-        name, target = one.columns[0], f"{one.target}.{one.target_columns[0]}"
+        name = ", ".join(one.columns)
+        target = ", ".join(f"{one.target}.{column}" for column in one.target_columns)
         what = f"whether `{name}` points to `{target}`"
         found = self._counts(one, other, what)
         if found is None:
@@ -649,15 +690,22 @@ class _Checking:
         """Count the first different values, and those of them that are there."""
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
-        column, target = one.columns[0], one.target_columns[0]
-        first = beginning(self._table, [column], _VALUES).distinct()
-        first = first.where(column_of(column).is_(exp.null()).not_())
+        first = beginning(self._table, list(one.columns), _VALUES).distinct()
+        for column in one.columns:
+            first = first.where(column_of(column).is_(exp.null()).not_())
+        targets = [column_of(column) for column in one.target_columns]
+        pairs = zip(one.columns, one.target_columns, strict=True)
+        alike = [
+            exp.EQ(this=column_of(column, "q"), expression=column_of(target, "u"))
+            for column, target in pairs
+        ]
+        here = exp.Count(this=column_of(one.target_columns[0], "u"))
         query = (
-            exp.select(exp.Count(this=exp.Star()), exp.Count(this=column_of(target, "u")))
+            exp.select(exp.Count(this=exp.Star()), here)
             .from_(first.subquery("q"))
             .join(
-                exp.select(column_of(target)).distinct().from_(source_of(other)).subquery("u"),
-                on=exp.EQ(this=column_of(column, "q"), expression=column_of(target, "u")),
+                exp.select(*targets).distinct().from_(source_of(other)).subquery("u"),
+                on=exp.and_(*alike),
                 join_type="left",
             )
         )
@@ -700,6 +748,12 @@ class _Checking:
     def _find(self, code: str, message: str, note: str = "") -> None:
         said = f"{self._table.path}: {message}"
         self._findings.append(Diagnostic(code, said, note=note, severity=Severity.WARNING))
+
+
+def _lettered(cells: Sequence[Cell]) -> str:
+    """Give a short value of plain letters, if there is one."""
+    texts = (one for one in cells if isinstance(one, str) and len(one) <= _LONGEST)
+    return next((one for one in texts if one.isascii() and one.swapcase() != one), "")
 
 
 def _is_forest(rows: Sequence[RawRow]) -> bool:

@@ -387,6 +387,7 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
         yield "// Equal rows are one row here: a sum takes each of their values once."
     yield from _near_key(one)
     yield from map(_almost, filter(lambda each: each.decided.almost, one.columns))
+    yield from _folded(one)
     for column in one.columns:
         if null_word(one, column) == NullPolicy.NONE.value:
             name = f"`{column.name}`"
@@ -428,6 +429,25 @@ def _almost(column: DraftedColumn) -> str:
     return (
         f"// `{column.name}` is text, then; with `{column.name}: {other}` such a row is not known."
     )
+
+
+def folded_columns(one: DraftedPredicate) -> tuple[str, ...]:
+    """Name the columns whose values the source compares without regard to upper and lower case."""
+    return tuple(each.name for each in one.columns if each.decided.folded)
+
+
+def _folded(one: DraftedPredicate) -> Iterator[str]:
+    """Say which texts are compared here otherwise than in the source, with the edits."""
+    names = folded_columns(one)
+    if not names:
+        return
+    listed = _listed(f"`{name}`" for name in names)
+    yield f"// In {listed} the source takes `a` and `A` for equal, and rules do not."
+    yield f'// `match("[Aa]bc", ?{names[0]})` in a rule takes `Abc` and `abc`.'
+    whole = [each for each in one.columns if each.decided.folded and not null_word(one, each)]
+    if whole:
+        name = written(_plain(column_of(whole[0].decided.column.name)), "sqlite")
+        yield f"// `lower({name})` in place of `{name}` in the query makes that column lower case."
 
 
 def near_key_of(one: DraftedPredicate) -> tuple[NearKey, str] | None:
