@@ -19,6 +19,7 @@ from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.cli.files import read_file, write_file
 from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import locale_option
 from constat.cli.output import note, use_utf8, write, write_bytes, write_json, write_pieces
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.formats import FORMATS, Format, format_named, write_format
@@ -65,6 +66,7 @@ VIEWS: Final = ("subject", "authority", "auditor")
     metavar="FILE",
     help="The secret of the salts; without it CERT.salts, made if needed.",
 )
+@locale_option
 @click.option("--list", "listed", is_flag=True, help="List the formats.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not say which file was written.")
 @format_option
@@ -77,6 +79,7 @@ def command(  # noqa: PLR0913  one for each option
     view: str | None,
     opened: tuple[str, ...],
     salts: str | None,
+    locale: str | None,
     listed: bool,
     quiet: bool,
     form: str,
@@ -98,6 +101,7 @@ def command(  # noqa: PLR0913  one for each option
       constat export c001.json --to prov-json
       constat export c001.json --redact placed_order.amount -o view.json
       constat export c001.json --view auditor --to html -o c001.html
+      constat export c001.json --to letter --locale de_DE
 
     Exit codes: 0 written, 2 bad usage, the certificate is rejected or cannot be read, the format
     has no word for something in it, or a value cannot be hidden.
@@ -113,15 +117,18 @@ def command(  # noqa: PLR0913  one for each option
     chosen = None if target is None else format_named(target)
     if chosen is not None:
         _check_target(chosen, output)
+    if locale and (chosen is None or chosen.write_in is None):
+        spoken = ", ".join(one.name for one in FORMATS if one.write_in is not None)
+        raise click.UsageError(f"'--locale' is for --to {spoken}; other formats are in English.")
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
+    if chosen is not None:
+        content = write_format(chosen, content, locale or "")
     _write(content, chosen, output, quiet=quiet)
 
 
 def _write(content: bytes, chosen: Format | None, output: str | None, *, quiet: bool) -> None:
-    if chosen is not None:
-        content = write_format(chosen, content)
     if output is not None:
         write_file(output, content, last=True, private=True)
         if not quiet:

@@ -11,7 +11,7 @@ import click
 
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.options import asked, note_unmet, project_option
+from constat.cli.options import asked, locale_option, note_unmet, project_option
 from constat.cli.output import YELLOW, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import (
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Look into so many conclusions.",
 )
+@locale_option
 @format_option
 @project_option
 def why_not_command(  # noqa: PLR0913  one for each option
@@ -71,6 +72,7 @@ def why_not_command(  # noqa: PLR0913  one for each option
     most_reasons: int,
     counterfactuals: bool,
     most: int,
+    locale: str | None,
     form: str,
     project: str | None,
 ) -> int:
@@ -99,7 +101,7 @@ def why_not_command(  # noqa: PLR0913  one for each option
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.
     """
-    with Session(project) as session, asked(session, goal=goal):
+    with Session(project, locale=locale) as session, asked(session, goal=goal):
         with watching() as observe:
             found = session.why_not(goal, most=most, observe=observe)
             changes = session.counterfactuals(found) if counterfactuals else None

@@ -41,12 +41,13 @@ from constat.logic import (
     parse_decimal,
     parse_value,
 )
-from constat.proof.sentences import DISCLOSURE, STYLES, Instance
+from constat.proof.sentences import DISCLOSURE, PLAIN, STYLES, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.logic import Literal, OpenRow, Slot, Term, Value
+    from constat.proof.sentences import Speech
 
 Members = dict[str, Any]
 FIRST: Final = "constat-cert/1"
@@ -253,7 +254,7 @@ def decode_row(texts: Sequence[str | None], kinds: Sequence[Kind]) -> OpenRow:
     )
 
 
-def decode_instance(program: AnalysedProgram, node: Members) -> Instance:
+def decode_instance(program: AnalysedProgram, node: Members, speech: Speech = PLAIN) -> Instance:
     """Return the rule of a rule node with the values of its substitution."""
     number = node["rule"]
     rule, kinds = program.rules[number], program.variable_kinds[number]
@@ -262,7 +263,7 @@ def decode_instance(program: AnalysedProgram, node: Members) -> Instance:
         for (name, kind), text in zip(kinds.items(), node["bind"], strict=True)
         if text is not None
     }
-    return Instance(rule, values, kinds, program.program.predicates)
+    return Instance(rule, values, kinds, program.program.predicates, speech)
 
 
 def _program(members: Members) -> AnalysedProgram:

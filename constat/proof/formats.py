@@ -32,6 +32,8 @@ class Format:
     write: Callable[[bytes], str | bytes]
     binary: bool = False
     extra: str = ""
+    write_in: Callable[[bytes, str], str | bytes] | None = None
+    """Writes it in the language of a locale, where it can."""
 
 
 def _html(certificate: bytes) -> str | bytes:
@@ -47,9 +49,14 @@ def _markdown(certificate: bytes) -> str | bytes:
 
 
 def _letter(certificate: bytes) -> str | bytes:
-    from constat.proof.export.letter import to_letter  # noqa: PLC0415  loaded when it is used
+    return _letter_in(certificate, "")
 
-    return to_letter(certificate)
+
+def _letter_in(certificate: bytes, locale: str) -> str | bytes:
+    from constat.proof.export.letter import to_letter  # noqa: PLC0415  loaded when it is used
+    from constat.proof.sentences import speech_in  # noqa: PLC0415  loaded when it is used
+
+    return to_letter(certificate, speech_in(locale))
 
 
 def _pdf(certificate: bytes) -> str | bytes:
@@ -175,7 +182,13 @@ def _lean_ordered(certificate: bytes) -> str | bytes:
 FORMATS: Final = (
     Format("html", "a report for people, which checks itself", ".html", _html),
     Format("markdown", "a report to paste into a ticket", ".md", _markdown),
-    Format("letter", "a draft of the notice of a decision, with its reasons", ".md", _letter),
+    Format(
+        "letter",
+        "a draft of the notice of a decision, with its reasons",
+        ".md",
+        _letter,
+        write_in=_letter_in,
+    ),
     Format(
         "pdf",
         "a report to file, with the certificate inside",
@@ -255,9 +268,15 @@ def format_named(name: str) -> Format:
     return {one.name: one for one in FORMATS}[name]
 
 
-def write_format(chosen: Format, certificate: bytes) -> bytes:
-    """Write a certificate; ``ValueError`` for what is none, ``ConstatError`` where it cannot be."""
-    content = chosen.write(certificate)
+def write_format(chosen: Format, certificate: bytes, locale: str = "") -> bytes:
+    """Write a certificate; ``ValueError`` for what is none, ``ConstatError`` where it cannot be.
+
+    A locale is for formats that can be written in one.
+    """
+    if locale and chosen.write_in is not None:
+        content = chosen.write_in(certificate, locale)
+    else:
+        content = chosen.write(certificate)
     return content.encode() if isinstance(content, str) else content
 
 

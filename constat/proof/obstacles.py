@@ -33,8 +33,10 @@ from constat.proof.sentences import (
     Instance,
     describe_fact,
     describe_pattern,
-    fold_name,
     refute_comparison,
+    say_below,
+    say_folded,
+    say_there,
     show_value,
 )
 from constat.proof.written import original_literal, original_row, written_body
@@ -226,7 +228,7 @@ class Describing:
     def instance(self, binding: Binding) -> Instance:
         """Return the rule with the values of a binding; ⋆ stays, holes are left out."""
         kinds = dict(zip(self.code.names, self.code.kinds, strict=True))
-        return Instance(self.rule, self.values(binding), kinds, self.predicates)
+        return Instance(self.rule, self.values(binding), kinds, self.predicates, self.walker.speech)
 
     def values(self, binding: Binding) -> dict[str, Slot]:
         """Return what is bound, by variable."""
@@ -365,11 +367,12 @@ class Describing:
             return self.below(found, code, code.threshold, binding)
         exact = self.walker.aggregates.exact(self.code, found.place, code, binding)
         if exact.value is None:
-            sentence = f"of no rows there is no {fold_name(code.function)}"
+            sentence = say_folded(code.function, None, self.walker.speech)
             return replace(found, actual="no rows", sentence=sentence)
         kind, wanted = self.code.kinds[code.result], binding[code.result]
         actual = _shown(exact.value, kind)
-        said = replace(found, actual=actual, sentence=f"the {fold_name(code.function)} is {actual}")
+        sentence = say_folded(code.function, actual, self.walker.speech)
+        said = replace(found, actual=actual, sentence=sentence)
         if is_hole(wanted) or is_hole(exact.value):
             return said
         off = _distance("=", exact.value, wanted, kind)
@@ -386,8 +389,6 @@ class Describing:
         if top.total is None or is_hole(bound):
             return found
         total, least = _shown(top.total, kind), _shown(bound, kind)
-        wanted = "more than" if threshold.operator == ">" else "at least"
-        name = fold_name(code.function)
         off = _distance(threshold.operator, top.total, bound, kind)
         return replace(
             found,
@@ -396,7 +397,7 @@ class Describing:
             literal=print_literal(self.rule.body[threshold.place], self.predicates),
             actual=total,
             required=f"{threshold.operator} {least}",
-            sentence=f"the {name} is {total} at most, and {wanted} {least} is needed",
+            sentence=say_below(code.function, total, threshold.operator, least, self.walker.speech),
             distance=off.text,
             gap=off.gap,
         )
@@ -408,14 +409,15 @@ class Describing:
         unbound = [slot for slot, cell in zip(atom.slots, pattern, strict=True) if is_hole(cell)]
         if len(unbound) != len(set(unbound)):
             # Rows of its shape may be there: only none with two equal values.
-            return replace(found, required=found.claim, sentence=f"there is no {found.claim}")
+            sentence = say_there(found.claim, self.walker.speech, holds=False)
+            return replace(found, required=found.claim, sentence=sentence)
         shape = opened(pattern)
         wanted = _lacking_row(declared, shape)
         near = self.near(atom.predicate, pattern)
         return replace(
             found,
             required=wanted,
-            sentence=describe_pattern(declared, shape, holds=False),
+            sentence=describe_pattern(declared, shape, holds=False, speech=self.walker.speech),
             actual=", ".join(print_row(declared, row) for row in near[:MOST_NEAR])
             + (f" and {len(near) - MOST_NEAR:,} more" if len(near) > MOST_NEAR else ""),
             atom=(atom.predicate, shape),
@@ -438,12 +440,12 @@ class Describing:
         declared = self.predicates[name]
         shown = print_row(declared, row)
         if OPEN not in row:
-            sentence = describe_fact(declared, row)
+            sentence = describe_fact(declared, row, self.walker.speech)
         elif OPEN not in asked and "says" in declared.attributes:
             # The sentence of "some row of p".
-            sentence = describe_fact(self.predicates[atom.predicate], asked)
+            sentence = describe_fact(self.predicates[atom.predicate], asked, self.walker.speech)
         else:
-            sentence = f"there is {shown}"
+            sentence = say_there(shown, self.walker.speech)
         return replace(
             found,
             actual=shown,

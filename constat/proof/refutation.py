@@ -26,6 +26,7 @@ from constat.proof.lateness import TooLargeError
 from constat.proof.obstacles import MOST_NEAR, Describing, Obstacle
 from constat.proof.outside import Usage
 from constat.proof.reading import accepting_reading, hard_reading
+from constat.proof.sentences import PLAIN
 from constat.proof.shown import SourceShown, source_shown
 from constat.proof.slices import Slice
 from constat.proof.tree import Tree, proof_tree
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from constat.proof.instances import AtomCode, Binding, Pattern
     from constat.proof.outside import Outside
     from constat.proof.reading import Reading
+    from constat.proof.sentences import Speech
     from constat.proof.whynot import Halt
 
 # A literal is named only where it fails for every completion of the binding: what cannot be told
@@ -229,10 +231,16 @@ class Refutation:
 
 
 def refute(
-    engine: Engine, decision: Decision, externals: Externals, limits: Limits, *, most: int = 40
+    engine: Engine,
+    decision: Decision,
+    externals: Externals,
+    limits: Limits,
+    *,
+    most: int = 40,
+    speech: Speech = PLAIN,
 ) -> Refutation:
     """Say why a decided goal does not hold; at most so many conclusions are looked into."""
-    prober = Prober(engine, decision, externals, limits)
+    prober = Prober(engine, decision, externals, limits, speech)
     return _Refuting(prober, decision, most).run()
 
 
@@ -244,6 +252,7 @@ class Prober:
     decision: Decision
     externals: Externals
     limits: Limits
+    speech: Speech = PLAIN
     left: int = _MOST_PROBES
     started: float = field(default_factory=time.monotonic)
 
@@ -277,7 +286,7 @@ class Prober:
         self.left -= 1
         program = self.decision.outcome.program
         found = decide(self.engine, program, self.atom(shape), self.externals, self.limits)
-        return proof_tree(found) if found.answers else None
+        return proof_tree(found, self.speech) if found.answers else None
 
 
 def reading_of(outcome: Outcome, goal: Atom) -> Reading:
@@ -373,6 +382,7 @@ class _Looking:
         self.shape = shape
         self.outcome = outcome
         self.walker = Slice(reading, steps=MOST_STEPS)
+        self.walker.speech = refuting.prober.speech
         self.program = reading.program
         self.columns = tuple(p for p, slot in enumerate(shape[1]) if slot is not OPEN)
         self.key: Row = tuple(shape[1][c] for c in self.columns)  # type: ignore[misc]  # ground

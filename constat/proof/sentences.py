@@ -173,6 +173,11 @@ class Speech:
                 return found
         return attributes.get(form)
 
+    def reason(self, attributes: Attributes, code: str) -> str:
+        """Return what a rule says of a reason code, in the language if any; empty for nothing."""
+        own = "" if self.locale is None else f"reason.{code}_{self.locale.language}"
+        return attributes.get(own) or attributes.get(f"reason.{code}", "")
+
     def value(self, slot: Slot, kind: Kind, name: str = "", style: Attributes = _NO_STYLE) -> str:
         """Write a value; ``name`` is the column or variable it stands in.
 
@@ -919,9 +924,20 @@ def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
 _NOTHING: Final = Spoken("nothing", "nichts")
 
 
-def fold_name(function: str) -> str:
-    """Return what an aggregate gives, in one word: ``number`` for ``count``."""
-    return SPOKEN[f"{unwrapped(function)[0]} of"].english.split()[1]
+def fold_name(function: str, speech: Speech = PLAIN) -> str:
+    """Return what an aggregate gives: ``the number`` for ``count``."""
+    return " ".join(speech.said(SPOKEN[f"{unwrapped(function)[0]} of"]).split()[:2])
+
+
+_OF_NO_ROWS: Final = Spoken("of no rows there is no {0}", "ohne Zeilen gibt es dies nicht: {0}")
+
+
+def say_folded(function: str, actual: str | None, speech: Speech = PLAIN) -> str:
+    """Say what an aggregate comes to; without a value that it has none."""
+    name = fold_name(function, speech)
+    if actual is None:
+        return speech.said(_OF_NO_ROWS, name.partition(" ")[2])
+    return speech.said(_IS, name, actual)
 
 
 def _folded(literal: Aggregate) -> list[str]:
@@ -1004,6 +1020,37 @@ def _is_lower_bound(instance: Instance, side: Term) -> bool:
         isinstance(literal, Aggregate) and literal.recursive and literal.result == side
         for literal in instance.rule.body
     )
+
+
+_MAY: Final = Spoken("it would, if {0}", "sie gäbe es, wenn gilt: {0}")
+_MORE_SUCH: Final = Spoken("{0}, and {1} more such", "{0}, und {1} weitere solche")
+_THERE_IS_NO: Final = Spoken("there is no {0}", "es gibt nicht {0}")
+_THERE_IS: Final = Spoken("there is {0}", "es gibt {0}")
+_FAR_BELOW: Final = Spoken(
+    "{0} is {1} at most, and {2} {3} is needed", "{0} ist höchstens {1}, nötig ist {2} {3}"
+)
+
+
+def say_possible(unknown: Sequence[str], speech: Speech = PLAIN) -> str:
+    """Say that a rule may give something, if what nobody knows is so; empty where nothing is."""
+    every = speech.said(_AND).join(dict.fromkeys(unknown))
+    return speech.said(_MAY, every) if every else ""
+
+
+def say_more(sentence: str, more: int, speech: Speech = PLAIN) -> str:
+    """Add how many more there are to the sentence of the first."""
+    return speech.said(_MORE_SUCH, sentence, f"{more:,}") if more else sentence
+
+
+def say_there(shown: str, speech: Speech = PLAIN, *, holds: bool = True) -> str:
+    """Say that something is there, or not, that is written as a goal."""
+    return speech.said(_THERE_IS if holds else _THERE_IS_NO, shown)
+
+
+def say_below(function: str, total: str, operator: str, least: str, speech: Speech = PLAIN) -> str:
+    """Say how far a total can grow at most, and what is needed."""
+    wanted = speech.said(SPOKEN[">" if operator == ">" else ">="])
+    return speech.said(_FAR_BELOW, fold_name(function, speech), total, wanted, least)
 
 
 def describe_comparison(instance: Instance, literal: Comparison) -> str:

@@ -26,6 +26,7 @@ from constat.proof.instances import (
 )
 from constat.proof.lateness import TooLargeError, look_at, timely
 from constat.proof.outside import Outside, Relation, has_none
+from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     )
     from constat.proof.outside import AnswerBook, Columns, Fact
     from constat.proof.reading import Reading
+    from constat.proof.sentences import Speech
 
 # The most a group may reach is found as a checker finds it (FORMAT.md, section 6), look-up by
 # look-up, so that every pattern it asks for is served by the certificate.
@@ -393,6 +395,8 @@ class Slice:
         self._has_node: set[Fact] = set()
         # An upper bound needs no look at what is negated; whoever asks what is missing does.
         self.shows_negated = False
+        # How what is met is said.
+        self.speech: Speech = PLAIN
 
     def code(self, number: int) -> RuleCode:
         """Return a rule, compiled once."""

@@ -139,7 +139,7 @@ def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
         tuple(assumption.text for assumption in decision.assumptions),
         roots,
         tuple(builder.finished()),
-        () if decision.answers else attempts_at(decision),
+        () if decision.answers else attempts_at(decision, speech),
         () if decision.answers else _looked_up(decision),
         gaps,
         _failures(decision),

@@ -21,7 +21,7 @@ from constat.proof.instances import (
 )
 from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.obstacles import Describing
-from constat.proof.sentences import demand_comparison, describe_pattern
+from constat.proof.sentences import PLAIN, demand_comparison, describe_pattern, say_possible
 from constat.proof.slices import Slice, filled_head
 from constat.proof.written import original_literal, original_row
 from constat.syntax import print_literal
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from constat.proof.decide import Decision
     from constat.proof.instances import Binding, LiteralCode, Pattern, RuleCode
     from constat.proof.outside import Columns
+    from constat.proof.sentences import Speech
 
 # The literals before it can hold together under each of the bindings, and the literal cannot;
 # where a whole body may hold, the rule is open and not failed.
@@ -162,13 +163,15 @@ class Attempt:
     untried: tuple[str, ...] = ()
 
 
-def attempts_at(decision: Decision) -> tuple[Attempt, ...]:
+def attempts_at(decision: Decision, speech: Speech = PLAIN) -> tuple[Attempt, ...]:
     """Say for each rule of the goal's predicate how far it gets."""
     # Worth a moment of its own, whenever somebody looks: it proves nothing.
     clock = decision.reading.clock.anew(_SECONDS)
     reading = replace(decision.reading, clock=clock)
+    walker = Slice(reading, MOST_STEPS, decision.proof.slice.outside.book)
+    walker.speech = speech
     try:
-        return _attempts(decision, Slice(reading, MOST_STEPS, decision.proof.slice.outside.book))
+        return _attempts(decision, walker)
     except LateError:
         return ()
 
@@ -238,7 +241,7 @@ def what_is_unknown(walker: Slice, halt: Halt) -> str:
     unknown = _Unknown(walker, halt)
     texts = [text for code in halt.code.body if (text := unknown.text_of(code, halt.bindings[0]))]
     # The parts of a pattern are one literal of the text.
-    return f"it would, if {' and '.join(dict.fromkeys(texts))}" if texts else ""
+    return say_possible(texts, walker.speech)
 
 
 class _Unknown:
@@ -261,7 +264,8 @@ class _Unknown:
                 if is_ground(row) and self.is_settled(atom.predicate, row, negative=negative):
                     return ""
                 name, shape = original_row(self.program, atom.predicate, opened(row))
-                return describe_pattern(self.predicates[name], shape, holds=not negative)
+                declared, speech = self.predicates[name], self.walker.speech
+                return describe_pattern(declared, shape, holds=not negative, speech=speech)
             case ComparisonCode():
                 # A threshold speaks for its comparison.
                 decided = code in self.decided

@@ -113,10 +113,12 @@ def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = No
         )
         if decision.answers:
             return decision, None
-        return decision, refute(bench.engine, decision, externals, bench.limits, most=most)
+        return decision, refute(
+            bench.engine, decision, externals, bench.limits, most=most, speech=bench.speech
+        )
 
     decision, refutation = bench.evaluated(observe, answered)
-    result = result_of(decision, program, created)
+    result = result_of(decision, program, created, bench.speech)
     return WhyNotResult(result.asked_as(asked.text) if asked.text else result, refutation)
 
 

@@ -83,6 +83,27 @@ def test_a_letter_says_whose_rule_it_was_and_leaves_places_for_the_sender(
     assert len(re.findall(r"^\d\. ", text, re.MULTILINE)) == 1
 
 
+def test_a_letter_in_german_says_reasons_numbers_and_words_of_the_sender_in_german(
+    certificates: dict[str, bytes],
+) -> None:
+    text = write_format(format_named("letter"), certificates["A104"], "de_DE").decode()
+    assert "# Antrag A104 wird nicht bewilligt." in text
+    assert "1. Einkommen zu niedrig: 1.700, nötig ist mindestens 1.800. (R01)" in text
+    assert "Regel CRE1 Fassung 2026-2 von credit policy (niemand hat sie gebilligt)" in text
+    english = re.findall(r"\b(?:the|is|was|of|income|reasons|asked)\b", text)
+    assert english == []
+    plain = write_format(format_named("letter"), certificates["A104"]).decode()
+    assert "Einkommen" not in plain
+
+
+def test_why_not_says_its_sentences_in_the_language_of_the_locale() -> None:
+    asked = ("why-not", "approved(A104)", "--reasons", "--project", str(PROJECT))
+    told = run(*asked, "--locale", "de_DE").output
+    assert "reasoning: P4 ist eine Zahlung schuldig geblieben" in told
+    assert "kleiner als" in told
+    assert "P4 has missed a payment" in run(*asked).output
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -54,6 +54,7 @@ def row(folder: Path) -> tuple[str, ...]:
     cases = "".join(path.read_text(encoding="utf-8") for path in folder.glob("cases/*.dl"))
     forms = ("says", "says_not", "says_unknown")
     german = all(rules.count(f"@[{one}(de = ") == rules.count(f"@[{one} = ") for one in forms)
+    german = german and codes_said(rules) == codes_said(rules, "_de")
     tried = sum(1 for one in VERDICTS if re.search(rf"\b{one} = ", cases))
     return (
         folder.name,
@@ -68,6 +69,11 @@ def row(folder: Path) -> tuple[str, ...]:
         _yes(any(one.library == folder.name for one in WORLDS.values())),
         _yes(any(one.library == folder.name for pages in ROUNDS.values() for one in pages)),
     )
+
+
+def codes_said(rules: str, ending: str = "") -> set[str]:
+    """Give the reason codes that a library says what they mean, in a language."""
+    return set(re.findall(rf'\b([A-Z]\d\d){ending} = "', rules))
 
 
 def mutants(library: str) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
-from constat.logic import OPEN, Comparison, Kind, NullCell, Open
+from constat.logic import OPEN, Comparison, Kind, NullCell, Open, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
 from constat.proof.export.document import Document, capital, shortened
@@ -31,6 +31,7 @@ from constat.proof.missing import is_contested
 from constat.proof.obstacles import distance
 from constat.proof.render import printable
 from constat.proof.sentences import (
+    PLAIN,
     describe_comparison,
     describe_pattern,
     show_value,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from constat.logic import OpenRow, Predicate
     from constat.proof.export.document import Members
     from constat.proof.export.steps import Step
+    from constat.proof.sentences import Speech
     from constat.proof.whynot import Attempt
 
 _ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
@@ -192,9 +194,9 @@ def reading_certificate() -> Iterator[None]:
 
 
 @reading_certificate()
-def account_of(certificate: bytes) -> Account:
+def account_of(certificate: bytes, speech: Speech = PLAIN) -> Account:
     """Tell a certificate; ``ValueError`` for what is none."""
-    document = Document(certificate)
+    document = Document(certificate, speech)
     told = steps_of(document)
     order, others = _reading_order(told.steps, told.answers)
     numbers = [0] * len(order)
@@ -213,7 +215,7 @@ def account_of(certificate: bytes) -> Account:
         order,
         tuple(numbers),
         taken_by(document, told.steps),
-        _question(predicate, row),
+        _question(predicate, row, speech),
         *_answer(document, told.steps, told.answers),
         tuple(path.attempt for one in denial[:1] for path in one.paths),
         _gaps(document),
@@ -231,9 +233,11 @@ def goal_of(document: Document) -> tuple[Predicate, OpenRow]:
     return predicate, decode_row(pattern, predicate.kinds)
 
 
-def described(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
+def described(
+    predicate: Predicate, row: OpenRow, speech: Speech = PLAIN, *, holds: bool = True
+) -> str:
     """Say a row whose open columns go by their names: ``the customer is a VIP``."""
-    return shortened(describe_pattern(predicate, row, holds=holds))
+    return shortened(describe_pattern(predicate, row, holds=holds, speech=speech))
 
 
 def _reading_order(
@@ -256,52 +260,78 @@ def _reading_order(
     return tuple(met), tuple(others)
 
 
-def _question(predicate: Predicate, row: OpenRow) -> str:
-    said, wanted = described(predicate, row), _asked_for(predicate, row)
-    return f"For which {wanted} is it true that {said}?" if wanted else f"Is it true that {said}?"
+_AND: Final = Spoken(" and ", " und ")
+_WHETHER: Final = Spoken("Is it true that {0}?", "Trifft es zu, dass gilt: {0}?")
+_WHICH: Final = Spoken("For which {0} is it true that {1}?", "Für welche {0} gilt: {1}?")
+_IF_ONE: Final = Spoken(", if an assumption is accepted", ", sofern man eine Annahme gelten lässt")
+_IF_MORE: Final = Spoken(
+    ", if {0} assumptions are accepted", ", sofern man {0} Annahmen gelten lässt"
+)
+_YES: Final = Spoken("Yes{0}: {1}.", "Ja{0}: {1}.")
+_NO: Final = Spoken("No{0}: {1}.", "Nein{0}: {1}.")
+_MORE: Final = Spoken(", and {0} more", ", und {0} weitere")
+_OPEN: Final = Spoken(
+    "It cannot be decided from what is known.", "Nach dem, was bekannt ist, ist es nicht zu sagen."
+)
+_OPEN_WHETHER: Final = Spoken(
+    "It cannot be decided whether {0}.", "Es ist nicht zu sagen, ob gilt: {0}."
+)
+_OPEN_WHICH: Final = Spoken(
+    "It cannot be decided for which {0} {1}.", "Es ist nicht zu sagen, für welche {0} gilt: {1}."
+)
 
 
-def _asked_for(predicate: Predicate, row: OpenRow) -> str:
+def _question(predicate: Predicate, row: OpenRow, speech: Speech) -> str:
+    said, wanted = described(predicate, row, speech), _asked_for(predicate, row, speech)
+    return speech.said(_WHICH, wanted, said) if wanted else speech.said(_WHETHER, said)
+
+
+def _asked_for(predicate: Predicate, row: OpenRow, speech: Speech) -> str:
     """Name the columns that a goal asks for."""
     pairs = zip(predicate.columns, row, strict=True)
-    return printable(" and ".join(words(column.name) for column, slot in pairs if slot is OPEN))
+    named = (words(column.name) for column, slot in pairs if slot is OPEN)
+    return printable(speech.said(_AND).join(named))
 
 
 def _answer(
     document: Document, steps: tuple[Step, ...], answers: tuple[int, ...]
 ) -> tuple[str, str]:
     """Return the verdict as an answer to the question, and as a sentence of its own."""
-    verdict, under = document.header["verdict"], document.header["under"]
-    many = "an assumption is" if len(under) == 1 else f"{len(under)} assumptions are"
-    condition = f", if {many} accepted" if under else ""
+    verdict, under, speech = document.header["verdict"], document.header["under"], document.speech
+    one = speech.said(_IF_ONE) if len(under) == 1 else speech.said(_IF_MORE, str(len(under)))
+    condition = one if under else ""
     predicate, row = goal_of(document)
-    said, wanted = described(predicate, row), _asked_for(predicate, row)
+    said, wanted = described(predicate, row, speech), _asked_for(predicate, row, speech)
     if verdict.startswith("PROVED"):
         found = [steps[answer].sentence for answer in answers]
-        rest = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
-        word, told = "Yes", f"{shortened(found[0]) if found else said}{rest}"
+        rest = speech.said(_MORE, f"{len(found) - 1:,}") if len(found) > 1 else ""
+        word, told = _YES, f"{shortened(found[0]) if found else said}{rest}"
     elif verdict.startswith("DISPROVED"):
-        word, told = "No", described(predicate, row, holds=False)
+        word, told = _NO, described(predicate, row, speech, holds=False)
     else:
-        asked = f"for which {wanted}" if wanted else "whether"
-        told = f"It cannot be decided {asked} {said}."
-        return "It cannot be decided from what is known.", told
-    return f"{word}{condition}: {told}.", f"{capital(told)}{condition}."
+        asked = (_OPEN_WHICH, wanted, said) if wanted else (_OPEN_WHETHER, said)
+        return speech.said(_OPEN), speech.said(*asked)
+    return speech.said(word, condition, told), f"{capital(told)}{condition}."
 
 
-def _wanted(predicate: Predicate, row: OpenRow) -> str:
+_IF: Final = Spoken("whether {0}", "ob gilt: {0}")
+_THE: Final = Spoken("the {0}", "{0}")
+_THE_OF: Final = Spoken("the {0} of {1}", "{0} von {1}")
+
+
+def _wanted(predicate: Predicate, row: OpenRow, speech: Speech) -> str:
     """Say what would have to be known: ``the contract value of C009``, or whether."""
     place = value_column(predicate)
     others = [slot for at, slot in enumerate(row) if at != place]
     if place is None or row[place] is not OPEN or OPEN in others:
-        return shortened(f"whether {described(predicate, row)}")
+        return shortened(speech.said(_IF, described(predicate, row, speech)))
     keys = [
-        show_value(slot, column.kind, column.name)
+        show_value(slot, column.kind, column.name, speech)
         for at, (slot, column) in enumerate(zip(row, predicate.columns, strict=True))
         if at != place
     ]
-    named = f" of {' and '.join(keys)}" if keys else ""
-    return shortened(f"the {words(predicate.name)}{named}")
+    what, named = words(predicate.name), speech.said(_AND).join(keys)
+    return shortened(speech.said(_THE_OF, what, named) if keys else speech.said(_THE, what))
 
 
 def _gaps(document: Document) -> tuple[Gap, ...]:
@@ -316,5 +346,5 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
             if one["predicate"] == name and meets(one["row"], pattern)
         )
         goal = shortened(print_row(predicate, row))
-        found.append(Gap(goal, tuple(reasons), _wanted(predicate, row)))
+        found.append(Gap(goal, tuple(reasons), _wanted(predicate, row, document.speech)))
     return tuple(found)

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from constat.analysis.attributes import NO_REASON, reason_codes
 from constat.frozen import frozen
-from constat.logic import OPEN, NullCell
+from constat.logic import OPEN, NullCell, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.document import shortened
 from constat.proof.export.lookups import Attempting, orders_of
 from constat.proof.instances import ComparisonCode, PositiveCode, is_hole
 from constat.proof.obstacles import FARTHEST, distance
 from constat.proof.render import printable
-from constat.proof.sentences import deny_fact
+from constat.proof.sentences import PLAIN, deny_fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from constat.logic import OpenRow
     from constat.proof.export.document import Document
     from constat.proof.export.lookups import Lookups
+    from constat.proof.sentences import Speech
     from constat.proof.whynot import Attempt
 
 MOST_REASONS: Final = 4
@@ -142,7 +143,8 @@ class _Walk:
             paths.append(
                 Path(attempt, below, reasons, veiled, tuple(one for one in said if one[0]))
             )
-        return Conclusion(shortened(deny_fact(declared, row)), tuple(paths))
+        denied_so = deny_fact(declared, row, self.document.speech)
+        return Conclusion(shortened(denied_so), tuple(paths))
 
     def below(self, one: Attempting, place: int) -> int | None:
         """Return the conclusion that a rule lacks at a literal, where rules could give it."""
@@ -176,7 +178,7 @@ class _Walk:
                 told.actual,
                 told.required,
                 told.distance,
-                printable(one.rule.attributes.get(f"reason.{code}", "")),
+                printable(self.document.speech.reason(one.rule.attributes, code)),
             )
 
 
@@ -222,17 +224,23 @@ def veiled_of(conclusions: tuple[Conclusion, ...]) -> tuple[Reason, ...]:
     return tuple(found.values())
 
 
-def of_veiled(found: tuple[Reason, ...]) -> str:
+_OR: Final = Spoken(" or ", " oder ")
+_ONE_VEILED: Final = Spoken("Whether {0} is a reason, too", "Ob auch {0} ein Grund ist")
+_MORE_VEILED: Final = Spoken("Whether {0} are reasons, too", "Ob auch {0} Gründe sind")
+_VEILED: Final = Spoken(
+    "{0}, this copy does not tell: it hides values that are compared there. The reasons above may "
+    "so not be the principal ones; the whole certificate tells them.",
+    "{0}, sagt diese Abschrift nicht: sie verbirgt Werte, die dort verglichen werden. Die Gründe "
+    "oben sind darum vielleicht nicht die Hauptgründe; die ganze Bescheinigung nennt sie.",
+)
+
+
+def of_veiled(found: tuple[Reason, ...], speech: Speech = PLAIN) -> str:
     """Say that a copy hides whether something is a reason; empty where it hides nothing of it."""
     if not found:
         return ""
-    named = " or ".join(f"{one.says or one.rule} ({one.code})" for one in found)
-    many = "a reason, too" if len(found) == 1 else "reasons, too"
-    return (
-        f"Whether {named} {'is' if len(found) == 1 else 'are'} {many}, this copy does not tell: "
-        "it hides values that are compared there. The reasons above may so not be the principal "
-        "ones; the whole certificate tells them."
-    )
+    named = speech.said(_OR).join(f"{one.says or one.rule} ({one.code})" for one in found)
+    return speech.said(_VEILED, speech.said(_MORE_VEILED if found[1:] else _ONE_VEILED, named))
 
 
 def decisive(conclusions: tuple[Conclusion, ...]) -> tuple[str, ...]:

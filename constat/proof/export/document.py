@@ -12,7 +12,7 @@ from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
 from constat.proof.render import printable
-from constat.proof.sentences import ASKED
+from constat.proof.sentences import ASKED, PLAIN
 from constat.proof.written import as_written
 from constat.syntax import print_literal, print_rule
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from constat.analysis import AnalysedProgram
+    from constat.proof.sentences import Speech
 
 # Nothing hides or turns what stands around it, and what is cut off is counted.
 
@@ -86,9 +87,10 @@ TextRow = tuple[str | None, ...]
 
 
 class Document:
-    """The parsed certificate."""
+    """The parsed certificate, with how its sentences are said."""
 
-    def __init__(self, certificate: bytes) -> None:
+    def __init__(self, certificate: bytes, speech: Speech = PLAIN) -> None:
+        self.speech = speech
         try:
             members = read_members(certificate)
         except json.JSONDecodeError:

@@ -10,81 +10,154 @@ Example: the reason ``R01`` of ``approved(A104)`` stands as "Income ... is 1,700
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from constat.logic import SPOKEN, Kind, Spoken
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import capital
 from constat.proof.export.markdown import escaped
+from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.proof.export.account import Account
+    from constat.proof.export.denial import Reason
+    from constat.proof.sentences import Speech
 
 
 @reading_certificate()
-def to_letter(certificate: bytes) -> str:
-    """Return the letter; ``ValueError`` for what is no certificate."""
-    return "\n\n".join(_parts(account_of(certificate))) + "\n"
+def to_letter(certificate: bytes, speech: Speech = PLAIN) -> str:
+    """Return the letter in a language; ``ValueError`` for what is no certificate."""
+    return "\n\n".join(_parts(account_of(certificate, speech))) + "\n"
+
+
+_SENDER: Final = Spoken(
+    "[name and address of who decides]", "[Name und Anschrift dessen, der entscheidet]"
+)
+_RECEIVER: Final = Spoken(
+    "[name and address of the person concerned]", "[Name und Anschrift der betroffenen Person]"
+)
+_DAY: Final = Spoken("[date of this letter]", "[Datum dieses Schreibens]")
+_DECIDED: Final = Spoken(
+    "This was decided on {0}. The question was: {1}",
+    "Das wurde am {0} entschieden. Die Frage war: {1}",
+)
+_DECIDED_FOR: Final = Spoken(
+    "This was decided on {0} for {2}. The question was: {1}",
+    "Das wurde am {0} für {2} entschieden. Die Frage war: {1}",
+)
+_AS_OF: Final = Spoken(
+    "It is about the facts as they were recorded on {0}.",
+    "Es geht um die Tatsachen, wie sie am {0} verzeichnet waren.",
+)
+_SOURCES: Final = Spoken(
+    "What was looked at comes from {0}. You may ask to have it corrected.",
+    "Was angesehen wurde, stammt aus: {0}. Sie können verlangen, dass es berichtigt wird.",
+)
+_RULES_ALONE: Final = Spoken("our rules alone", "unseren Regeln allein")
+_LAW: Final = Spoken(
+    "[what the law asks to be said here: rights, time limits, authorities]",
+    "[was das Gesetz hier verlangt: Rechte, Fristen, Behörden]",
+)
+_REFERENCE: Final = Spoken("Reference: `{0}`", "Zeichen: `{0}`")
+_MISSING: Final = Spoken("What is missing to decide it:", "Was fehlt, um es zu entscheiden:")
+_BECAUSE: Final = Spoken("It was decided so because:", "So wurde entschieden, denn:")
+_FOLLOWS: Final = Spoken("It follows from {0}.", "Es folgt aus: {0}.")
+_PRINCIPAL: Final = Spoken("The principal reasons for this are:", "Die Hauptgründe dafür sind:")
+_CHANGES: Final = Spoken(
+    "Any one of these changes would have given another answer (computed, not proved):",
+    "Jede dieser Änderungen für sich hätte eine andere Antwort ergeben (berechnet, nicht "
+    "bewiesen):",
+)
+_RULE: Final = Spoken("rule {0}", "Regel {0}")
+_VERSION: Final = Spoken("version {0}", "Fassung {0}")
+_OWNER: Final = Spoken("of {0}", "von {0}")
+_NOBODY: Final = Spoken("(nobody approved it)", "(niemand hat sie gebilligt)")
+_ASSUMED: Final = Spoken(
+    "It rests on what we could not check ourselves: {0}.",
+    "Es beruht auf dem, was wir nicht selbst prüfen konnten: {0}.",
+)
+_MEASURED: Final = Spoken("{0}: {1}, and {2} {3} is needed", "{0}: {1}, nötig ist {2} {3}")
 
 
 def _parts(account: Account) -> Iterator[str]:
     document = account.document
-    day = document.record["created"][:10]
-    yield "[name and address of who decides]"
-    yield "[name and address of the person concerned]"
-    yield "[date of this letter]"
+    said = document.speech.said
+    day = _day(document.record["created"], document.speech)
+    yield said(_SENDER)
+    yield said(_RECEIVER)
+    yield said(_DAY)
     yield f"# {escaped(account.headline)}"
-    asked = document.header.get("asked_by")
-    who = f" for {escaped(asked)}" if asked else ""
-    yield f"This was decided on {day}{who}. The question was: {escaped(account.question)}"
+    asked, question = document.header.get("asked_by"), escaped(account.question)
+    yield (
+        said(_DECIDED_FOR, day, question, escaped(asked))
+        if asked
+        else said(_DECIDED, day, question)
+    )
     if document.header["as_of"]:
-        yield f"It is about the facts as they were recorded on {document.header['as_of'][:10]}."
+        yield said(_AS_OF, _day(document.header["as_of"], document.speech))
     yield from _because(account)
     yield from _changes(account)
-    yield f"What was looked at comes from {_sources(account)}. You may ask to have it corrected."
+    yield said(_SOURCES, _sources(account))
     yield from _assumed(account)
-    yield "[what the law asks to be said here: rights, time limits, authorities]"
-    yield f"Reference: `{document.identity}`"
+    yield said(_LAW)
+    yield said(_REFERENCE, document.identity)
+
+
+def _day(moment: str, speech: Speech) -> str:
+    return speech.value(moment[:10], Kind.DATE)
 
 
 def _because(account: Account) -> Iterator[str]:
     """Say why not, or what is missing."""
+    said = account.document.speech.said
     if account.document.header["verdict"] == "UNRESOLVED":
         if account.gaps:
-            yield "What is missing to decide it:"
+            yield said(_MISSING)
             yield "\n".join(f"- {escaped(capital(gap.words))}" for gap in account.gaps)
         return
     if not account.denial:
         # A refusal may be what is proved: whoever is concerned is told why as well.
-        said = [account.steps[root].reasoning for root in account.roots[:MOST_REASONS]]
-        told = [f"- {escaped(capital(one))}." for one in dict.fromkeys(filter(None, said))]
+        steps = [account.steps[root].reasoning for root in account.roots[:MOST_REASONS]]
+        told = [f"- {escaped(capital(one))}." for one in dict.fromkeys(filter(None, steps))]
         if told:
-            yield "It was decided so because:"
+            yield said(_BECAUSE)
             yield "\n".join(told)
-            yield f"It follows from {_rules(account)}."
+            yield said(_FOLLOWS, _rules(account))
         return
-    reasons = [f"{capital(one.text)}. ({one.code})" for one in account.reasons]
+    reasons = [f"{capital(_reason(account, one))}. ({one.code})" for one in account.reasons]
     reasons = reasons or [f"{capital(one)}." for one in decisive(account.denial)]
     if reasons:
-        yield "The principal reasons for this are:"
+        yield said(_PRINCIPAL)
         yield "\n".join(
             f"{number}. {escaped(reason)}"
             for number, reason in enumerate(reasons[:MOST_REASONS], start=1)
         )
     if account.veiled:
-        yield escaped(of_veiled(account.veiled))
+        yield escaped(of_veiled(account.veiled, account.document.speech))
     rules = _rules(account)
     if rules:
-        yield f"It follows from {rules}."
+        yield said(_FOLLOWS, rules)
+
+
+def _reason(account: Account, one: Reason) -> str:
+    """Say a reason: in another language without the names of columns, which have one language."""
+    speech = account.document.speech
+    operator, _, needed = one.required.partition(" ")
+    if speech.said(_PRINCIPAL) == _PRINCIPAL.english or not one.says:
+        return one.text
+    if one.actual and needed and operator in SPOKEN:
+        return speech.said(_MEASURED, one.says, one.actual, speech.said(SPOKEN[operator]), needed)
+    return one.text
 
 
 def _changes(account: Account) -> Iterator[str]:
     """Say what would have turned it: tried when it was decided, and no part of the proof."""
     said = [capital(one["text"]) for one in account.document.changes[:MOST_REASONS]]
     if said:
-        yield "Any one of these changes would have given another answer (computed, not proved):"
+        yield account.document.speech.said(_CHANGES)
         yield "\n".join(f"- {escaped(one)}." for one in said)
 
 
@@ -92,12 +165,13 @@ def _sources(account: Account) -> str:
     names = dict.fromkeys(
         escaped(one["name"] or one["tier"]) for one in account.document.sources if one["rows"]
     )
-    return ", ".join(names) or "our rules alone"
+    return ", ".join(names) or account.document.speech.said(_RULES_ALONE)
 
 
 def _rules(account: Account) -> str:
     """Name the rules that could have given it: with owner and version."""
     told = []
+    said = account.document.speech.said
     by_name = {rule["id"]: (rule, n) for n, rule in enumerate(account.document.rules)}
     given = {one["rule"] for one in account.document.header["approvals"]}
     names = [one.rule for one in account.reasons[:MOST_REASONS]]
@@ -106,11 +180,11 @@ def _rules(account: Account) -> str:
     names = names or [account.document.rules[place]["id"] for place in used if place is not None]
     for name in dict.fromkeys(names):
         rule, place = by_name.get(name, ({}, -1))
-        parts = [f"rule {escaped(name)}"]
-        parts += [f"version {escaped(rule['version'])}"] if rule.get("version") else []
-        parts += [f"of {escaped(rule['owner'])}"] if rule.get("owner") else []
+        parts = [said(_RULE, escaped(name))]
+        parts += [said(_VERSION, escaped(rule["version"]))] if rule.get("version") else []
+        parts += [said(_OWNER, escaped(rule["owner"]))] if rule.get("owner") else []
         approved = place < 0 or account.document.rule_digests[place] in given
-        parts += [] if approved else ["(nobody approved it)"]
+        parts += [] if approved else [said(_NOBODY)]
         told.append(" ".join(parts))
     return ", ".join(told)
 
@@ -119,4 +193,4 @@ def _assumed(account: Account) -> Iterator[str]:
     document = account.document
     taken = [escaped(document.assumptions[place]["text"]) for place in document.header["under"]]
     if taken:
-        yield f"It rests on what we could not check ourselves: {'; '.join(taken)}."
+        yield document.speech.said(_ASSUMED, "; ".join(taken))

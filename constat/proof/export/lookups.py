@@ -39,8 +39,10 @@ from constat.proof.sentences import (
     demand_comparison,
     describe_fact,
     describe_pattern,
-    fold_name,
     refute_comparison,
+    say_folded,
+    say_more,
+    say_possible,
     show_value,
 )
 from constat.proof.whynot import Attempt
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from constat.proof.export.document import Document, Members, TextRow
     from constat.proof.groups import Exact
     from constat.proof.instances import Binding, Cell, LiteralCode, Pattern, RuleCode, Test
+    from constat.proof.sentences import Speech
     from constat.proof.written import Written
 
 # Only rows that the certificate shows are looked at, and never more than `MOST_LOOKED_AT` of them
@@ -126,7 +129,7 @@ class Lookups:
 
         A certificate has the summands of a recursive total and not what they come to.
         """
-        found = decode_instance(self.document.program, node)
+        found = decode_instance(self.document.program, node, self.document.speech)
         code, values = self.code(node["rule"]), dict(found.values)
         for place, literal in enumerate(code.body):
             summands = node["premises"][place]
@@ -394,6 +397,7 @@ class Attempting:
         self.predicates = document.program.program.predicates
         self.external = document.program.external
         self.rule = document.program.rules[number]
+        self.speech = document.speech
         self.written = written_body(self.rule.body)
         self.code: RuleCode = lookups.code(number)
         self.steps = _MOST_STEPS
@@ -529,18 +533,20 @@ class Attempting:
             if cell is not None
         }
         kinds = dict(zip(self.code.names, self.code.kinds, strict=True))
-        return Instance(self.rule, values, kinds, self.predicates)
+        return Instance(self.rule, values, kinds, self.predicates, self.speech)
 
     def possible(self, binding: Binding) -> Attempt:
         """Say that the rule may give the goal, and which of its literals speak of the unknown."""
         instance = self.instance(binding)
         known = [self.unknown(instance, one) for one in self.written]
         unknown = [said for said in known if said] or [
-            describe_pattern(self.predicates[atom.predicate], instance.row(atom))
+            describe_pattern(
+                self.predicates[atom.predicate], instance.row(atom), speech=self.speech
+            )
             for atom in (one.atom for one in self.rule.body if isinstance(one, Positive))
             if atom.predicate not in self.external
         ]
-        sentence = f"it would, if {' and '.join(unknown)}" if unknown else ""
+        sentence = say_possible(unknown, self.speech)
         return self.made("open", len(self.written), sentence=sentence)
 
     def unknown(self, instance: Instance, one: Written) -> str:
@@ -553,13 +559,15 @@ class Attempting:
                     atom.predicate not in self.external
                     or self.lookups.is_certain(atom.predicate, row)
                 )
-                return "" if told else describe_pattern(self.predicates[atom.predicate], row)
+                declared = self.predicates[atom.predicate]
+                return "" if told else describe_pattern(declared, row, speech=self.speech)
             case Negative(atom):
                 row = instance.row(atom)
                 declared = self.predicates[atom.predicate]
                 pattern = tuple(None if slot is OPEN else slot for slot in row)
                 rows = self.lookups.possible(atom.predicate, pattern)
-                return describe_pattern(declared, row, holds=False) if rows else ""
+                said = describe_pattern(declared, row, holds=False, speech=self.speech)
+                return said if rows else ""
             case Comparison(left=left) as literal if one.opened:
                 # Its fields are known where the structure is.
                 return print_literal(literal) if instance.slot(left) is OPEN else ""
@@ -578,13 +586,14 @@ class Attempting:
             case Comparison() if one.opened and isinstance(code, ComparisonCode):
                 details["sentence"] = refute_comparison(instance, literal)
                 guard = place == one.places[0]
-                details |= _unlike(code, binding, print_term(literal.right) if guard else "")
+                wanted = print_term(literal.right) if guard else ""
+                details |= _unlike(code, binding, wanted, self.speech)
             case Comparison() if isinstance(code, ComparisonCode):
                 details["sentence"] = refute_comparison(instance, literal)
-                details |= _compared(code, binding)
+                details |= _compared(code, binding, self.speech)
             case Positive(atom):
                 declared, row = self.predicates[atom.predicate], instance.row(atom)
-                said = describe_pattern(declared, row, holds=False)
+                said = describe_pattern(declared, row, holds=False, speech=self.speech)
                 details |= {"required": print_row(declared, row), "sentence": said}
             case Negative(atom):
                 details |= self.there(atom, instance)
@@ -600,7 +609,7 @@ class Attempting:
         name, row = original_row(program, atom.predicate, instance.row(atom))
         declared = self.predicates[name]
         shown = print_row(declared, row)
-        sentence = describe_fact(declared, row)
+        sentence = describe_fact(declared, row, self.speech)
         if OPEN in row:
             pattern = tuple(None if slot is OPEN else slot for slot in row)
             try:
@@ -609,8 +618,8 @@ class Attempting:
                 rows = []
             if rows:
                 first = min(rows, key=lambda one: print_row(declared, one))
-                sentence = describe_fact(declared, first)
-                sentence += f", and {len(rows) - 1:,} more such" if len(rows) > 1 else ""
+                said = describe_fact(declared, first, self.speech)
+                sentence = say_more(said, len(rows) - 1, self.speech)
         return {"actual": shown, "required": f"no {shown}", "sentence": sentence}
 
     def folded(self, code: AggregateCode, binding: Binding) -> dict[str, str]:
@@ -619,17 +628,19 @@ class Attempting:
         if value is None:
             return {
                 "actual": "no rows",
-                "sentence": f"of no rows there is no {fold_name(code.function)}",
+                "sentence": say_folded(code.function, None, self.speech),
             }
-        actual, wanted = (show_value(one, kind) for one in opened((value, binding[code.result])))
+        actual, wanted = (
+            show_value(one, kind, "", self.speech) for one in opened((value, binding[code.result]))
+        )
         return {
             "actual": actual,
             "required": f"= {wanted}",
-            "sentence": f"the {fold_name(code.function)} is {actual}",
+            "sentence": say_folded(code.function, actual, self.speech),
         }
 
 
-def _unlike(code: ComparisonCode, binding: Binding, wanted: str) -> dict[str, str]:
+def _unlike(code: ComparisonCode, binding: Binding, wanted: str, speech: Speech) -> dict[str, str]:
     """Return the constructor that is not the wanted one, or the field that is another."""
     left, right = opened((code.left.evaluate(binding), code.right.evaluate(binding)))
     if isinstance(left, Open) or isinstance(right, Open):
@@ -637,25 +648,25 @@ def _unlike(code: ComparisonCode, binding: Binding, wanted: str) -> dict[str, st
     if wanted:
         return {"actual": str(left), "required": f"= {wanted}"}
     # A field stands on the right, what it has to be on the left.
-    return _sides(("=", right, left), code.left.kind)
+    return _sides(("=", right, left), code.left.kind, speech)
 
 
-def _compared(code: ComparisonCode, binding: Binding) -> dict[str, str]:
+def _compared(code: ComparisonCode, binding: Binding, speech: Speech) -> dict[str, str]:
     """Return both sides of a comparison, and how far a number is off."""
     left, right = opened((code.left.evaluate(binding), code.right.evaluate(binding)))
     if isinstance(left, Open) or isinstance(right, Open):
         return {}
-    return _sides((code.operator, left, right), code.left.kind)
+    return _sides((code.operator, left, right), code.left.kind, speech)
 
 
-def _sides(compared: tuple[str, Value, Value], kind: Kind) -> dict[str, str]:
+def _sides(compared: tuple[str, Value, Value], kind: Kind, speech: Speech) -> dict[str, str]:
     operator, left, right = compared
-    actual, required = show_value(left, kind), show_value(right, kind)
+    actual, required = (show_value(one, kind, "", speech) for one in (left, right))
     details = {"actual": actual, "required": f"{operator} {required}"}
     if isinstance(left, NullCell) or isinstance(right, NullCell):
         return details
     if kind is Kind.FLOAT:
-        details["distance"] = show_value(abs(float(left) - float(right)), kind)
+        details["distance"] = show_value(abs(float(left) - float(right)), kind, "", speech)
     elif kind.numeric:
-        details["distance"] = show_value(abs(Decimal(left) - Decimal(right)), kind)
+        details["distance"] = show_value(abs(Decimal(left) - Decimal(right)), kind, "", speech)
     return details

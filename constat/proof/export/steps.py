@@ -16,6 +16,7 @@ from constat.proof.sentences import describe_aggregate, describe_fact, describe_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from constat.logic import Predicate
     from constat.proof.export.document import Document, Members, TextRow
 
 # Premises come before the step that rests on them, so a writer needs no recursion and no order of
@@ -199,7 +200,9 @@ class _Walk:
     def said(self, predicate: str, row: TextRow) -> str:
         """Return the sentence of a fact."""
         declared = self.predicates[predicate]
-        return printable(describe_fact(declared, decode_row(row, declared.kinds)))
+        return printable(
+            describe_fact(declared, decode_row(row, declared.kinds), self.document.speech)
+        )
 
     def applied(self, number: int, fact: TextFact) -> Step:
         """Return the step of a rule application."""
@@ -246,12 +249,17 @@ class _Walk:
             predicate,
             row,
             f"!{self.document.atom(predicate, row)}",
-            printable(describe_pattern(declared, decode_row(row, declared.kinds), holds=False)),
+            printable(self.not_there(declared, row)),
             premises=self.closed_sets([predicate]),
             sources=tuple(self.document.speakers(predicate, row)),
             level=self.lookups.level(predicate, row),
         )
         return self.add(step)
+
+    def not_there(self, declared: Predicate, row: TextRow) -> str:
+        """Return the sentence of an absence."""
+        cells = decode_row(row, declared.kinds)
+        return describe_pattern(declared, cells, holds=False, speech=self.document.speech)
 
     def closed_sets(self, predicates: Iterable[str]) -> tuple[Premise, ...]:
         """Return premises for the closed sets of those predicates that have one."""
