@@ -115,17 +115,15 @@ def command(  # noqa: PLR0913  one for each option
     if target is None and not hides:
         raise click.UsageError("Missing option '--to'; `constat export --list` names the formats.")
     chosen = None if target is None else format_named(target)
-    if chosen is not None:
-        _check_target(chosen, output)
-    if locale and (chosen is None or chosen.write_in is None):
-        spoken = ", ".join(one.name for one in FORMATS if one.write_in is not None)
-        raise click.UsageError(f"'--locale' is for --to {spoken}; other formats are in English.")
+    _check_target(chosen, output, locale)
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
-    if chosen is not None:
-        content = write_format(chosen, content, locale or "")
-    _write(content, chosen, output, quiet=quiet)
+    _write(_formatted(content, chosen, locale), chosen, output, quiet=quiet)
+
+
+def _formatted(content: bytes, chosen: Format | None, locale: str | None) -> bytes:
+    return content if chosen is None else write_format(chosen, content, locale or "")
 
 
 def _write(content: bytes, chosen: Format | None, output: str | None, *, quiet: bool) -> None:
@@ -169,8 +167,11 @@ def _view(
     return make_view(content, Hiding(columns, view, opened), secret)
 
 
-def _check_target(chosen: Format, output: str | None) -> None:
-    if chosen.binary and output is None and sys.stdout.isatty():
+def _check_target(chosen: Format | None, output: str | None, locale: str | None) -> None:
+    if locale and (chosen is None or chosen.write_in is None):
+        spoken = ", ".join(one.name for one in FORMATS if one.write_in is not None)
+        raise click.UsageError(f"'--locale' is for --to {spoken}; other formats are in English.")
+    if chosen is not None and chosen.binary and output is None and sys.stdout.isatty():
         diagnostic = Diagnostic(
             "C0773",
             f"`{chosen.name}` is not text, so it is not written to a terminal",
