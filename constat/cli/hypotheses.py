@@ -107,9 +107,8 @@ def why_not_command(  # noqa: PLR0913  one for each option
             changes = session.counterfactuals(found) if counterfactuals else None
         wanted = most_reasons if reasons else 0
         if form == "json":
-            told = None if changes is None else _counterfactuals_json(changes)
-            shown = {**_json(found, wanted), "counterfactuals": told}
-            write_json({**shown, "models": session.model_usage})
+            told = {"counterfactuals": None if changes is None else _counterfactuals_json(changes)}
+            write_json({**_json(found, wanted), **told, "models": session.model_usage})
         else:
             print_why_not(found, wanted)
             if changes is not None:
