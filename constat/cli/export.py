@@ -167,7 +167,7 @@ def _view(
     return make_view(content, Hiding(columns, view, opened), secret)
 
 
-def _check_target(chosen: Format | None, output: str | None, locale: str | None) -> None:
+def _check_target(chosen: Format | None, output: str | None, locale: str | None = None) -> None:
     if locale and (chosen is None or chosen.write_in is None):
         spoken = ", ".join(one.name for one in FORMATS if one.write_in is not None)
         raise click.UsageError(f"'--locale' is for --to {spoken}; other formats are in English.")
