@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 
 from constat.catalog.sqlite import SqliteConnection
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import URL, Dialect
 
     from constat.catalog.connection import Connection
+    from constat.catalog.stores import Store
     from constat.project import Database
     from constat.project.settings import Asker
 
@@ -63,9 +64,10 @@ _KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 
 
-_MONGODB: Final = frozenset(("mongodb", "cosmosdb", "firestore"))
-_STORES: Final = frozenset(("dynamodb", "elasticsearch", "opensearch", "cassandra", "redis"))
-"""Kinds that are known by name, so that whoever configures one is told what can be done."""
+_KINDS_OF_STORES: Final = ("mongodb", "cosmosdb", "firestore", "redis", "valkey")
+_NO_STORES: Final = frozenset(("sql", "sqlite", "duckdb"))
+_GROUP: Final = "constat.stores"
+"""The entry points of stores of others, by `type`; each makes a `Store` of setting and seconds."""
 
 
 def open_connection(database: Database, folder: Path, seconds: float) -> Connection:
@@ -84,24 +86,11 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
         from constat.catalog import frames  # noqa: PLC0415  loaded when it is used
 
         return frames.connect(database, seconds)
-    if database.kind in _MONGODB:
+    if database.kind not in _NO_STORES:
         from constat.catalog import stores  # noqa: PLC0415  loaded when it is used
 
-        return stores.connect(database, seconds)
+        return stores.StoreConnection(_store(database, seconds), database, seconds)
     uri = database.uri()
-    if database.kind in _STORES:
-        raise _mistake(
-            database,
-            f"database `{database.name}` is a store of documents ({database.kind}), which this"
-            " version does not read; goals that do not ask it are not concerned",
-            "export what rules need: `files: {orders: data/orders.jsonl}`; or write a tier",
-        )
-    if database.kind not in {"sql", "sqlite", "duckdb"}:
-        raise _mistake(
-            database,
-            f"database `{database.name}` is of a kind that this version cannot read",
-            "leave `type` out for SQL databases, or write `type: files`",
-        )
     if uri.startswith(_SQLITE):
         path = _path(uri.removeprefix(_SQLITE), database, folder)
         wait = min(seconds, _LONGEST_WAIT)
@@ -116,6 +105,41 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
 def _is_told(database: Database) -> bool:
     backend = database.uri().partition(":")[0].partition("+")[0]
     return database.kind == "sql" and backend == "postgresql"
+
+
+def _store(database: Database, seconds: float) -> Store:
+    """Make the store of a database's kind; the module of a driver is loaded for it only."""
+    match database.kind:
+        case "mongodb" | "cosmosdb" | "firestore":
+            from constat.catalog import mongodb  # noqa: PLC0415  loaded when it is used
+
+            return mongodb.MongoStore(database, seconds)
+        case "redis" | "valkey":
+            from constat.catalog import redis  # noqa: PLC0415  loaded when it is used
+
+            return redis.RedisStore(database, seconds)
+        case kind:
+            return _store_of_others(database, kind, seconds)
+
+
+def _store_of_others(database: Database, kind: str, seconds: float) -> Store:
+    from importlib.metadata import entry_points  # noqa: PLC0415  heavy library, loaded on first use
+
+    for entry in entry_points(group=_GROUP, name=kind):
+        try:
+            return cast("Store", entry.load()(database, seconds))
+        except ConstatError:
+            raise
+        except Exception as problem:
+            message = f"the store of database `{database.name}` fails ({type(problem).__name__})"
+            raise _mistake(database, message, "mend the package that has it") from problem
+    raise _mistake(
+        database,
+        f"database `{database.name}` is of a kind that this version cannot read; goals that do not"
+        " ask it are not concerned",
+        "leave `type` out for SQL databases, write `type: files` or the name of a store"
+        f" ({', '.join(_KINDS_OF_STORES)}), or install the package that reads it",
+    )
 
 
 def _path(written: str, database: Database, folder: Path) -> Path:

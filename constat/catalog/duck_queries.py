@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError, Stream
@@ -406,3 +407,48 @@ class DuckReading:
         if self._session is None:
             raise SourceFailureError("it is not being read")
         return self._session
+
+
+class CopiedReading(DuckReading, ABC):
+    """Reads a copy of what a source holds, which is kept as long as the source stays the same.
+
+    A driver says what is `_same`, and `_start`s to read.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reads = False
+        self.snapshot: str | None = None
+
+    @staticmethod
+    def replaced() -> bool:
+        """The source is looked at anew by each `begin`."""
+        return False
+
+    def begin(self) -> bool:
+        """Look at the source; where it has changed, everything is read anew."""
+        if self._reads:
+            self._reading().check_lost()
+            return False
+        self._reads = True
+        if self._session is not None and not self._session.lost and self._same():
+            return False
+        self._emptied()
+        self._start()
+        return True
+
+    def release(self) -> None:
+        """End reading one state; the copy is kept as long as the source stays the same."""
+        self._reads = False
+
+    def _emptied(self) -> None:
+        """Forget the copy."""
+        self.close()
+
+    @abstractmethod
+    def _same(self) -> bool:
+        """Tell whether the source holds what the copy does."""
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Open a session for a new copy."""

@@ -29,7 +29,7 @@ from constat.catalog.connection import (
     SourceFailureError,
     SourceTable,
 )
-from constat.catalog.duck_queries import DuckReading
+from constat.catalog.duck_queries import CopiedReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import (
     MOST_BELOW,
@@ -1008,7 +1008,7 @@ def connect(database: Database, folder: Path, seconds: float) -> FilesConnection
     return FilesConnection(database.files, folder, seconds)
 
 
-class FilesConnection(DuckReading):
+class FilesConnection(CopiedReading):
     """Tables in files; implements `Connection`. Loading a table takes `seconds` at most."""
 
     def __init__(self, settings: Mapping[str, TableFiles], folder: Path, seconds: float) -> None:
@@ -1019,25 +1019,13 @@ class FilesConnection(DuckReading):
         self._found: Mapping[str, FileTable] = {}
         self._loaded: dict[str, SourceTable] = {}
         self._failed: dict[str, SourceFailureError] = {}
-        self._reads = False
         self._copy: DecodedCopy | None = None
-        self.snapshot: str | None = None
 
-    @staticmethod
-    def replaced() -> bool:
-        """Files are looked at anew by each `begin`."""
-        return False
+    def _same(self) -> bool:
+        return find_tables(self._settings, self._folder) == self._found
 
-    def begin(self) -> bool:
-        """Look at the files; where any has changed, everything is read anew."""
-        if self._reads:
-            self._reading().check_lost()
-            return False
-        self._reads = True
+    def _start(self) -> None:
         found = find_tables(self._settings, self._folder)
-        if self._session is not None and not self._session.lost and found == self._found:
-            return False
-        self.close()
         self._found = found
         self.snapshot = state_name(found)
         readable = [file for table in found.values() for file in table.files]
@@ -1045,11 +1033,6 @@ class FilesConnection(DuckReading):
             self._copy = DecodedCopy()
             readable.append(self._copy.path)
         self._session = DuckSession(None, readable)
-        return True
-
-    def release(self) -> None:
-        """End reading one state; what was loaded is kept as long as its files stay the same."""
-        self._reads = False
 
     def close(self) -> None:
         """Close the session, and forget what it held."""

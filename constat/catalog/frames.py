@@ -24,7 +24,7 @@ from constat.catalog.connection import (
     SourceFailureError,
     SourceTable,
 )
-from constat.catalog.duck_queries import DuckReading
+from constat.catalog.duck_queries import CopiedReading
 from constat.catalog.duck_session import DuckSession, named
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.logic import Kind
@@ -296,7 +296,7 @@ def connect(database: Database, seconds: float) -> FramesConnection:
     return FramesConnection(database.frames, seconds)
 
 
-class FramesConnection(DuckReading):
+class FramesConnection(CopiedReading):
     """Frames as tables; implements `Connection`. Reading one takes `seconds` at most."""
 
     def __init__(self, frames: Mapping[str, Frame], seconds: float) -> None:
@@ -304,23 +304,8 @@ class FramesConnection(DuckReading):
         self._frames = frames
         self._seconds = seconds
         self._marks: dict[str, tuple[object, ...]] = {}
-        self._reads = False
-        self.snapshot: str | None = None
 
-    @staticmethod
-    def replaced() -> bool:
-        """Frames are looked at anew by each `begin`."""
-        return False
-
-    def begin(self) -> bool:
-        """Look at the frames; where one has another content, all are read anew."""
-        if self._reads:
-            self._reading().check_lost()
-            return False
-        self._reads = True
-        if self._session is not None and not self._session.lost and self._unchanged():
-            return False
-        self.close()
+    def _start(self) -> None:
         self._session = DuckSession(None)
         try:
             contents = sorted((name, self._taken(name, one)) for name, one in self._frames.items())
@@ -328,11 +313,6 @@ class FramesConnection(DuckReading):
             self.close()
             raise SourceFailureError(problem.reason, problem.code) from None
         self.snapshot = f"content {contents[0][1]}" if len(contents) == 1 else _joined(contents)
-        return True
-
-    def release(self) -> None:
-        """End reading one state; the copies are kept as long as the contents stay the same."""
-        self._reads = False
 
     def tables(self) -> Mapping[str, SourceTable]:
         """Give the frames."""
@@ -345,7 +325,7 @@ class FramesConnection(DuckReading):
             for name, one in self._frames.items()
         }
 
-    def _unchanged(self) -> bool:
+    def _same(self) -> bool:
         """Compare what is there with what was read."""
         try:
             return all(

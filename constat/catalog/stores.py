@@ -2,9 +2,10 @@
 
 In: a store that lists its collections and gives the documents of one. Out: a table for each
 collection, and one for each list within its documents. Invariants: a collection is read whole, or
-not at all: beyond its bounds, or where a document cannot be read, it is a failure. Nothing of a
-rule is ever sent, so that no value can become part of a query. A message holds no address and no
-text of a driver. Example: `connect(database, 30)`. Reference: https://bsonspec.org
+not at all: beyond its bounds, or where a document cannot be read, it is a failure. Of a collection
+that is large the columns are those of its first documents, and only keys and ranges are sent, as
+values of the store's own protocol; what comes back is compared here once more. A message holds no
+address and no text of a driver. Example: `StoreConnection(store, database, 30)`.
 """
 
 from __future__ import annotations
@@ -13,51 +14,186 @@ import base64
 import importlib
 import json
 import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
-from constat.catalog.connection import SourceColumn, SourceFailureError, SourceTable
-from constat.catalog.duck_queries import DuckReading
-from constat.catalog.duck_session import DuckSession, named
+from constat.catalog.connection import Question, SourceColumn, SourceFailureError, SourceTable
+from constat.catalog.duck_queries import CopiedReading, looked, whole_queries
+from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.guard import guard
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.frozen import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from constat.catalog.connection import RawRow, ReadBounds, Stream, Whole
     from constat.catalog.duck_queries import DuckColumn
+    from constat.catalog.guard import Guarded
+    from constat.catalog.keyed import Push
+    from constat.evaluation import Demand, Range
+    from constat.logic import Row
     from constat.project import Database
 
-MOST_DOCUMENTS: Final = 200_000
-MOST_LETTERS: Final = 1 << 27
+MOST_DOCUMENTS: Final = 1_000_000
+MOST_LETTERS: Final = 1 << 28
+SAMPLED: Final = 2_000
 _MOST_COLUMNS: Final = 2_000
 _MOST_COLLECTIONS: Final = 2_000
 _LONGEST_NAME: Final = 200
+_LONGEST_TOLD: Final = 2_000
 _DEEPEST: Final = 32
 _ROWS_AT_ONCE: Final = 5_000
+_WAIT: Final = 3.0
 _TYPES: Final = MappingProxyType(
     {"whole": "BIGINT", "float": "DOUBLE", "truth": "BOOLEAN", "time": "TIMESTAMP"}
 )
 _UNVERIFIED: Final = "unverified: this kind of store was not tried with a server of its maker"
 _NUMBERS: Final = frozenset(("whole", "float", "decimal"))
-_REFUSED: Final = frozenset((13, 18, 8000))
+_LARGEST_WHOLE: Final = 1 << 63
+_MOST_ZEROS: Final = 400
+
+# What is asked of a store. It may give more than what is meant, and never less: a condition leaves
+# documents out, and what comes is compared here.
 
 
-class Store(Protocol):
-    """What a store of documents does; each method raises `SourceFailureError`."""
+@frozen
+class Field:
+    """A field of documents, with the names of the objects around it, and the kind of its values."""
 
+    path: str
+    family: str
+
+
+@frozen
+class Keys:
+    """Values that a field may have; `none` where a document without a value is meant as well."""
+
+    field: Field
+    values: tuple[str | int, ...]
+    none: bool = False
+
+
+@frozen
+class Bound:
+    """What a number is compared with; a document without one is meant as well."""
+
+    field: Field
+    operator: str
+    value: int | float
+
+
+@frozen
+class Condition:
+    """Which documents are meant: those that meet all of it."""
+
+    keys: tuple[Keys, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+
+
+EVERYTHING: Final = Condition()
+
+
+class Store(ABC):
+    """What a store of documents does; what it asks of its server raises `SourceFailureError`."""
+
+    tried = False
+    """Whether it was tried with a server that nobody here wrote."""
+    most_keys = 1_000
+    """How many values of one field may be sent at once."""
+    most_asked = 50_000
+    """With more keys than that everything is read instead."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self._seconds = 0.0
+        self._cancelled = False
+
+    def start(self, seconds: float) -> None:
+        """Begin to read for so long at most."""
+        self._seconds, self._cancelled = seconds, False
+        self._until = time.monotonic() + seconds
+
+    def cancel(self) -> None:
+        """End what is being read, from any thread."""
+        self._cancelled = True
+
+    def check(self) -> None:
+        """Raise where reading ought to have ended; asked for each page and each document."""
+        if self._cancelled:
+            raise SourceFailureError("it was cancelled", "C0521")
+        if time.monotonic() > self._until:
+            raise SourceFailureError(f"it did not finish within {self._seconds:g} s", "C0521")
+
+    @abstractmethod
     def collections(self) -> Sequence[str]:
         """Name the collections."""
-        ...
 
-    def documents(self, collection: str) -> Iterator[Mapping[str, Any]]:
-        """Give all documents of a collection; each has an `_id`."""
-        ...
+    @abstractmethod
+    def documents(self, collection: str, condition: Condition) -> Iterator[Mapping[str, Any]]:
+        """Give the documents that are meant, and perhaps others; each has an `_id`."""
 
-    def close(self) -> None:
+    @abstractmethod
+    def told(self, collection: str, condition: Condition) -> str:
+        """Write what is sent for these documents, as people of the store would write it."""
+
+    def finds(self, collection: str, field: Field) -> bool:
+        """Whether documents can be asked for by values of a field."""
+        del collection, field
+        return False
+
+    def orders(self, collection: str, field: Field) -> bool:
+        """Whether documents can be asked for by a range of the numbers in a field."""
+        del collection, field
+        return False
+
+    def count(self, collection: str) -> int | None:
+        """Guess how many documents there are; `None` where nobody knows."""
+        del collection
+        return None
+
+    def close(self) -> None:  # noqa: B027  not each store keeps a connection
         """End the connection."""
-        ...
+
+
+class Pages:
+    """Follows marks of further pages; one that comes again would lead round for ever."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._seen: set[str] = set()
+
+    def follow(self, mark: object) -> None:
+        """Check a mark, and the time, before its page is asked for."""
+        self._store.check()
+        text = str(mark)
+        if text in self._seen:
+            raise SourceFailureError("its pages lead back to one that was read")
+        self._seen.add(text)
+
+
+def patience(seconds: float) -> float:
+    """Give the seconds to wait for the first word of a server."""
+    return max(0.1, min(seconds, _WAIT))
+
+
+def driver(database: Database, module: str, package: str, extra: str) -> Any:  # noqa: ANN401  a module
+    """Load the package that a store needs."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        message = f"database `{database.name}` needs the package {package}, which cannot be loaded"
+        raise mistake(database, message, f"pip install 'constat[{extra}]'", "C0552") from None
+
+
+def mistake(database: Database, message: str, hint: str, code: str = "C0512") -> ConstatError:
+    """Give the error for a setting that cannot be used."""
+    return ConstatError([Diagnostic(code, message, database.span, help=hint)])
 
 
 Cell = tuple[str, str]
@@ -72,19 +208,36 @@ def cell_of(value: Any) -> Cell | None:  # noqa: ANN401, PLR0911  one for each k
         case bool():
             return "truth", "true" if value else "false"
         case int():
-            return "whole", str(int(value))
+            fits = -_LARGEST_WHOLE <= value < _LARGEST_WHOLE
+            return ("whole" if fits else "decimal"), str(int(value))
         case float():
             return "float", repr(value)
         case str():
             return "text", str(value)
         case datetime():
             return "time", value.replace(tzinfo=None).isoformat(sep=" ")
-        case bytes():
+        case bytes() | bytearray():
             return "binary", base64.b64encode(value).decode()
+        case Decimal():
+            return "decimal", _digits(value)
     kind = type(value).__name__
     if kind == "Decimal128":
-        return "decimal", format(value.to_decimal(), "f")
+        return "decimal", _digits(value.to_decimal())
     return kind.lower(), str(value)
+
+
+def number(text: str) -> float | Decimal:
+    """Read a number of JSON that is no whole one: as a float where that loses no digit."""
+    exact, near = Decimal(text), float(text)
+    return near if Decimal(repr(near)) == exact else exact
+
+
+def _digits(value: Decimal) -> str:
+    spelled = value.is_finite() and abs(value.adjusted()) <= _MOST_ZEROS
+    return format(value, "f") if spelled else str(value)
+
+
+# Documents become rows: one for each document, and one for each entry of a list within it.
 
 
 class Tables:
@@ -93,15 +246,22 @@ class Tables:
     def __init__(self, collection: str) -> None:
         self.collection = collection
         self.rows: dict[str, list[dict[str, Cell]]] = {collection: []}
+        self.documents = 0
         self._letters = 0
 
     def add(self, document: Mapping[str, Any]) -> None:
         """Add a document."""
-        if len(self.rows[self.collection]) >= MOST_DOCUMENTS:
+        self.documents += 1
+        if self.documents > MOST_DOCUMENTS:
             raise self.failure(f"has more than {MOST_DOCUMENTS:,} documents")
         key = document.get("_id")
         parent = ("object", json.dumps(key, default=str)) if isinstance(key, dict) else cell_of(key)
         self._add(self.collection, document, {}, parent, "")
+
+    def taken(self) -> dict[str, list[dict[str, Cell]]]:
+        """Give the rows since the last time, and forget them."""
+        found, self.rows = self.rows, {self.collection: []}
+        return found
 
     def failure(self, reason: str) -> SourceFailureError:
         """Say why a collection cannot be read; names are told, values never."""
@@ -136,8 +296,8 @@ class Tables:
         if parent is None:
             raise self.failure("has a document without `_id`")
         self.rows.setdefault(table, [])
-        for number, one in enumerate(entries):
-            place = f"{around}.{number}" if around else str(number)
+        for number_of, one in enumerate(entries):
+            place = f"{around}.{number_of}" if around else str(number_of)
             row: dict[str, Cell] = {}
             self._put(row, "_parent", parent)
             if around:
@@ -153,7 +313,7 @@ class Tables:
             raise self.failure(f"holds more than {MOST_LETTERS:,} letters")
         row[name] = cell
 
-    def columns(self, table: str) -> dict[tuple[str, str], tuple[str, str]]:
+    def columns(self, table: str) -> Columns:
         """Name the columns of a table, by field and what its values are, with their types.
 
         A field with values of several kinds becomes a column for each: `price.whole`, `price.text`.
@@ -172,8 +332,27 @@ class Tables:
                 continue
             for one in families:
                 self._check_label(f"{name}.{one}", known)
-                columns[(name, one)] = (f"{name}.{one}", _TYPES.get(one, "VARCHAR"))
+                columns[name, one] = (f"{name}.{one}", _TYPES.get(one, "VARCHAR"))
         return columns
+
+    def remarks(self, table: str, columns: Columns) -> dict[str, str]:
+        """Say of columns in how many rows they have a value, and of fields of several kinds."""
+        rows = self.rows[table]
+        counts = Counter(
+            columns[name, family][0] for row in rows for name, (family, _) in row.items()
+        )
+        kinds: dict[str, list[str]] = {}
+        for name, family in columns:
+            kinds.setdefault(name, []).append(family)
+        said: dict[str, list[str]] = {}
+        for (name, family), (label, _) in columns.items():
+            if len(kinds[name]) > 1:
+                others = ", ".join(one for one in kinds[name] if one != family)
+                said.setdefault(label, []).append(f"{name} also holds values of the kind {others}")
+        for label, count in counts.items():
+            if count < len(rows):
+                said.setdefault(label, []).append(f"in {count:,} of {len(rows):,} read")
+        return {label: "; ".join(dict.fromkeys(lines)) for label, lines in said.items()}
 
     def _check_label(self, label: str, known: set[str]) -> None:
         if not label.strip() or not label.isprintable() or len(label) > _LONGEST_NAME:
@@ -185,203 +364,514 @@ class Tables:
         known.add(label.lower())
 
 
+Columns = dict[tuple[str, str], tuple[str, str]]
+"""Name and type of a column by the field that it holds and what the field's values are."""
+
+
 def _told(name: str) -> str:
     return name[:_LONGEST_NAME] if name.isprintable() else "?"
 
 
-def connect(database: Database, seconds: float) -> StoreConnection:
-    """Give a connection to a store; it is reached when reading begins."""
-    return StoreConnection(MongoStore(database, seconds), seconds)
+@frozen
+class Layout:
+    """The tables of a collection; `documents` were looked at, and with `whole` these are all."""
+
+    collection: str
+    documents: int
+    whole: bool
+    tables: Mapping[str, Columns]
+    remarks: Mapping[str, Mapping[str, str]]
+
+    def column(self, table: str, field: str, family: str) -> str | None:
+        """Name the column for a value; `None` if it fits none, empty if the field has none."""
+        columns = self.tables.get(table, {})
+        found = columns.get((field, family))
+        if found is not None:
+            return found[0]
+        others = {one: label for (name, one), label in columns.items() if name == field}
+        if family in _NUMBERS and others.keys() <= _NUMBERS and others:
+            label, written = next(iter(others.values()))
+            return label if written == "VARCHAR" else None
+        return None if others else ""
 
 
-class StoreConnection(DuckReading):
+class Filling:
+    """Fills the tables of a layout with rows; a value that no column fits spoils the column."""
+
+    def __init__(self, session: DuckSession, layout: Layout, note: str) -> None:
+        self._session = session
+        self._layout = layout
+        self._note = note
+        self.spoilt: dict[tuple[str, str], str] = {}
+        for table, columns in self._filled():
+            listed = ", ".join(f"{named(one)} VARCHAR" for one in dict(columns.values()))
+            session.own(f"CREATE TABLE {named(_raw(table))} ({listed})")
+
+    def _filled(self) -> Iterator[tuple[str, Columns]]:
+        return ((table, columns) for table, columns in self._layout.tables.items() if columns)
+
+    def add(self, rows: Mapping[str, Sequence[Mapping[str, Cell]]]) -> None:
+        """Add rows of tables; those of tables that the layout has not are left out."""
+        for table, columns in self._filled():
+            labels = list(dict(columns.values()))
+            listed = rows.get(table, ())
+            for start in range(0, len(listed), _ROWS_AT_ONCE):
+                part = listed[start : start + _ROWS_AT_ONCE]
+                self._session.append(_raw(table), [self._row(table, one, labels) for one in part])
+                self._session.check_time()
+
+    def _row(
+        self, table: str, row: Mapping[str, Cell], labels: Sequence[str]
+    ) -> tuple[str | None, ...]:
+        cells: dict[str, str] = {}
+        for name, (family, text) in row.items():
+            label = self._layout.column(table, name, family)
+            if label is None:
+                self._spoil(table, name, family)
+            elif label:
+                cells[label] = text
+        return tuple(cells.get(label) for label in labels)
+
+    def _spoil(self, table: str, name: str, family: str) -> None:
+        layout = self._layout
+        for (field, _), (label, _) in layout.tables[table].items():
+            if field == name:
+                self.spoilt[table.lower(), label.lower()] = (
+                    f"the collection {_told(layout.collection)} holds in {_told(name)} a value of"
+                    f" the kind {family}, which the first {layout.documents:,} documents do not;"
+                    " `sample` of the database looks at more of them"
+                )
+
+    def finish(self) -> None:
+        """Make the tables."""
+        own = self._session.own
+        for table, columns in self._filled():
+            types, raw = dict(columns.values()), _raw(table)
+            cast = ", ".join(f"CAST({named(x)} AS {t}) AS {named(x)}" for x, t in types.items())
+            own(f"CREATE OR REPLACE TABLE {named(table)} AS SELECT {cast} FROM {named(raw)}")  # noqa: S608  quoted
+            own(f"DROP TABLE {named(raw)}")
+            if self._note:
+                own(f"COMMENT ON TABLE {named(table)} IS {quoted(self._note)}")
+            for label, said in self._layout.remarks.get(table, {}).items():
+                own(f"COMMENT ON COLUMN {named(table)}.{named(label)} IS {quoted(said)}")
+
+
+def _raw(table: str) -> str:
+    return f"{table} read"
+
+
+# Which queries pass rows of one table on, so that those of some documents are those that the query
+# gives for all documents.
+
+
+@frozen
+class Names:
+    """What a query names: all columns, or every one with `star`; its outputs where it is single.
+
+    A single query passes columns of one table on, and leaves out rows by conditions alone.
+    """
+
+    columns: frozenset[str]
+    star: bool
+    table: str = ""
+    outputs: tuple[str, ...] = ()
+
+
+def names_of(query: str) -> Names:
+    """Find what a guarded query names."""
+    from sqlglot import exp, parse_one  # noqa: PLC0415  heavy library, loaded on first use
+
+    root = parse_one(query, dialect="duckdb")
+    columns = frozenset(one.name.lower() for one in root.find_all(exp.Column))
+    tables = {one.name.lower() for one in root.find_all(exp.Table)}
+    aliases = {one.alias.lower() for one in root.find_all(exp.Table)}
+    star = next(root.find_all(exp.Star), None) is not None
+    names = Names(columns, star or not columns.isdisjoint(tables | aliases))
+    if not isinstance(root, exp.Select) or names.star:
+        return names
+    if any(value for part, value in root.args.items() if part not in _SIMPLE):
+        return names
+    source = root.args["from_"].this if root.args.get("from_") else None
+    outputs = [one.unalias() for one in root.selects]
+    single = isinstance(source, exp.Table) and not any(
+        value for part, value in source.args.items() if part not in {"this", "alias"}
+    )
+    nodes = [one for one in root.find_all(exp.Query, exp.AggFunc, exp.Window) if one is not root]
+    if not single or nodes or not all(isinstance(one, exp.Column) for one in outputs):
+        return names
+    table = root.args["from_"].this.name.lower()
+    return replace(names, table=table, outputs=tuple(x.name.lower() for x in outputs))
+
+
+_SIMPLE: Final = frozenset(("expressions", "from_", "where"))
+
+
+@frozen
+class StoreQuestion(Question):
+    """A query of rules with what was added to it; with a collection over some documents of that."""
+
+    query: str = ""
+    collection: str = ""
+    condition: Condition = EVERYTHING
+
+
+class StoreConnection(CopiedReading):
     """Collections as tables; implements `Connection`. Reading one takes `seconds` at most."""
 
-    snapshot: str | None = None
-
-    def __init__(self, store: Store, seconds: float) -> None:
+    def __init__(self, store: Store, database: Database, seconds: float) -> None:
         super().__init__()
+        self.most_keys = store.most_keys
         self._store = store
         self._seconds = seconds
+        self._sample = int(database.options.get("sample", SAMPLED))
         self._collections: tuple[str, ...] = ()
-        self._loaded: dict[str, SourceTable] = {}
-        self._read: set[str] = set()
-        self._reads = False
+        self._layouts: dict[str, Layout] = {}
+        self._made: dict[str, SourceTable] = {}
+        self._prepared: set[str] = set()
+        self._complete: set[str] = set()
+        self._failed: dict[str, SourceFailureError] = {}
+        self._spoilt: dict[tuple[str, str], str] = {}
+        self._names: dict[str, Names] = {}
+        self._parts: list[DuckSession] = []
+        self.problems: dict[str, str] = {}
+        """Why collections could not be looked at, by their names."""
 
-    @staticmethod
-    def replaced() -> bool:
+    def _same(self) -> bool:
         """Documents are read anew after each `begin`."""
         return False
 
-    def begin(self) -> bool:
-        """List the collections; what was read before is forgotten."""
-        if self._reads:
-            self._reading().check_lost()
-            return False
-        self.close()
+    def _start(self) -> None:
+        """List the collections; of large ones it stays known what their columns are."""
+        self._store.start(self._seconds)
         listed = sorted(self._store.collections())
         if len(listed) > _MOST_COLLECTIONS:
             raise SourceFailureError(f"it has more than {_MOST_COLLECTIONS:,} collections")
         self._collections = tuple(listed)
+        kept = {x: y for x, y in self._layouts.items() if x in self._collections and not y.whole}
+        self._layouts = kept
         self._session = DuckSession(None)
-        self._reads = True
-        return True
-
-    def release(self) -> None:
-        """End reading; the next `begin` reads anew."""
-        self._reads = False
 
     def close(self) -> None:
         """Forget what was read, and end the connection to the store."""
-        super().close()
+        self._emptied()
         self._store.close()
-        self._loaded.clear()
-        self._read.clear()
-        self._reads = False
+
+    def _emptied(self) -> None:
+        super().close()
+        for part in self._parts:
+            part.close()
+        self._parts.clear()
+        for held in (self._made, self._prepared, self._complete, self._failed, self._spoilt):
+            held.clear()
+        self.problems.clear()
+
+    def cancel(self) -> None:
+        """Interrupt the running query, and what is read from the store."""
+        self._store.cancel()
+        super().cancel()
+        for part in list(self._parts):
+            part.cancel()
 
     def tables(self) -> Mapping[str, SourceTable]:
         """Give the tables; the columns are known of those that a query has needed."""
         unread = {name.lower(): SourceTable(name, (), plain=False) for name in self._collections}
-        return unread | self._loaded
+        return unread | self._made
 
     def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
-        """Run a statement of Constat's own about the tables, once all are there."""
+        """Run a statement of Constat's own about the tables, once it is known what they are."""
         for name in self._collections:
-            self._load(name)
+            try:
+                self._prepare(name)
+            except SourceFailureError as problem:
+                if problem.code != "C0541":
+                    raise
+                self.problems[name] = problem.reason
         return super().look(statement, seconds)
 
     def _columns(self, query: str) -> tuple[DuckColumn, ...]:
         if query not in self._described:
-            asked = {one.lower() for one in guard(query, self.dialect).tables}
-            for name in self._collections:
-                folded = name.lower()
-                if any(one == folded or one.startswith(f"{folded}__") for one in asked):
-                    self._load(name)
+            for name in self._asked(query):
+                self._prepare(name)
         return super()._columns(query)
 
-    def _load(self, collection: str) -> None:
-        """Make the tables of a collection, all or none."""
-        if collection in self._read:
+    def _asked(self, query: str) -> list[str]:
+        """Name the collections whose tables a query reads."""
+        asked = guard(query, self.dialect).tables
+        return [
+            name
+            for name in self._collections
+            if any(one == name.lower() or one.startswith(f"{name.lower()}__") for one in asked)
+        ]
+
+    def _named(self, query: str) -> Names:
+        if query not in self._names:
+            self._names[query] = names_of(query)
+        return self._names[query]
+
+    # ------------------------------------------------------------- what the columns are
+
+    def _prepare(self, collection: str) -> None:
+        """Make the tables of a collection, all or none: whole if it is small, and empty else."""
+        if collection in self._prepared:
             return
-        until = time.monotonic() + self._seconds
-        tables = Tables(collection)
-        for document in self._store.documents(collection):
+        if collection in self._failed:
+            raise self._failed[collection]
+        try:
+            tables = Tables(collection)
+            layout = self._layouts.get(collection) or self._laid_out(tables)
+            self._fill(layout, [tables.rows])
+        except SourceFailureError as problem:
+            self._failed[collection] = problem
+            raise
+        self._prepared.add(collection)
+        if layout.whole:
+            self._complete.add(collection)
+
+    def _laid_out(self, tables: Tables) -> Layout:
+        """Look at the first documents; where there are no others, these are all."""
+        collection, whole = tables.collection, True
+        self._store.start(self._seconds)
+        for document in self._store.documents(collection, EVERYTHING):
+            self._store.check()
+            if tables.documents >= self._sample:
+                whole = False
+                break
             tables.add(document)
-            if time.monotonic() > until:
-                raise tables.failure(f"took more than {self._seconds:g} seconds to read")
-        listed = {name: tables.columns(name) for name in tables.rows}
+        columns = {name: tables.columns(name) for name in tables.rows}
         taken = {one.lower() for one in self._collections if one != collection}
         for name in tables.rows:
-            if name.lower() in taken | self._loaded.keys():
+            if name.lower() in taken | self._made.keys():
                 raise tables.failure(f"would need two tables {_told(name)}")
             taken.add(name.lower())
-        for name, rows in tables.rows.items():
-            if listed[name]:
-                self._make(name, rows, listed[name])
-        self._read.add(collection)
+        remarks = {name: tables.remarks(name, columns[name]) for name in tables.rows}
+        found = Layout(collection, tables.documents, whole, columns, remarks)
+        if not whole:
+            tables.taken()
+        self._layouts[collection] = found
+        return found
 
-    def _make(
-        self,
-        name: str,
-        rows: Sequence[Mapping[str, Cell]],
-        columns: Mapping[tuple[str, str], tuple[str, str]],
+    def _fill(
+        self, layout: Layout, parts: Iterable[Mapping[str, Sequence[Mapping[str, Cell]]]]
     ) -> None:
-        session, raw = self._reading(), f"{name} read"
-        labels = dict(columns.values())
+        session, notes = self._reading(), []
+        if not self._store.tried:
+            notes.append(_UNVERIFIED)
+        if not layout.whole:
+            notes.append(f"the columns are those of the first {layout.documents:,} documents")
         with session.bounded(self._seconds):
-            session.own(
-                f"CREATE TABLE {named(raw)} ({', '.join(f'{named(x)} VARCHAR' for x in labels)})"
-            )
-            for start in range(0, len(rows), _ROWS_AT_ONCE):
-                part = rows[start : start + _ROWS_AT_ONCE]
-                session.append(raw, [_laid_out(row, columns, labels) for row in part])
-                session.check_time()
-            cast = ", ".join(f"CAST({named(x)} AS {t}) AS {named(x)}" for x, t in labels.items())
-            session.own(f"CREATE TABLE {named(name)} AS SELECT {cast} FROM {named(raw)}")  # noqa: S608  quoted
-            session.own(f"DROP TABLE {named(raw)}")
-            session.own(f"COMMENT ON TABLE {named(name)} IS '{_UNVERIFIED}'")
-        found = tuple(SourceColumn(x.lower(), t, never_null=False) for x, t in labels.items())
-        self._loaded[name.lower()] = SourceTable(name, found, plain=False)
+            filling = Filling(session, layout, "; ".join(notes))
+            for rows in parts:
+                filling.add(rows)
+            filling.finish()
+        self._spoilt |= filling.spoilt
+        for table, columns in layout.tables.items():
+            if columns:
+                types = dict(columns.values())
+                found = (SourceColumn(x.lower(), t, never_null=False) for x, t in types.items())
+                self._made[table.lower()] = SourceTable(table, tuple(found), plain=False)
 
+    # ------------------------------------------------------------- all documents, or some
 
-def _laid_out(
-    row: Mapping[str, Cell],
-    columns: Mapping[tuple[str, str], tuple[str, str]],
-    labels: Mapping[str, str],
-) -> tuple[str | None, ...]:
-    cells = {columns[(name, family)][0]: text for name, (family, text) in row.items()}
-    return tuple(cells.get(label) for label in labels)
+    def _rows_of(
+        self, collection: str, condition: Condition, seconds: float
+    ) -> Iterator[dict[str, list[dict[str, Cell]]]]:
+        """Yield the rows of documents, so many documents at once."""
+        tables = Tables(collection)
+        self._store.start(min(seconds, self._seconds))
+        for document in self._store.documents(collection, condition):
+            self._store.check()
+            tables.add(document)
+            if tables.documents % _ROWS_AT_ONCE == 0:
+                yield tables.taken()
+        yield tables.taken()
 
-
-class MongoStore:
-    """A database of MongoDB, or of a server that speaks its protocol; implements `Store`."""
-
-    def __init__(self, database: Database, seconds: float) -> None:
-        self._database = database
-        self._wait = max(1, int(min(seconds, 30) * 1000))
-        try:
-            self._driver: Any = importlib.import_module("pymongo")
-            self._errors: Any = importlib.import_module("pymongo.errors")
-            self._bson: Any = importlib.import_module("bson.errors")
-        except ImportError:
-            message = f"database `{database.name}` needs the package pymongo"
-            raise self._mistake(
-                f"{message}, which cannot be loaded", "pip install 'constat[mongodb]'", "C0552"
-            ) from None
-        self._address = database.uri()
-        self._client: Any = None
-
-    def _mistake(self, message: str, hint: str, code: str = "C0512") -> ConstatError:
-        return ConstatError([Diagnostic(code, message, self._database.span, help=hint)])
-
-    def _opened(self) -> Any:  # noqa: ANN401  the driver is loaded on first use
-        name = self._database.name
-        if self._client is None:
+    def _load(self, query: str, seconds: float) -> None:
+        """Read the collections that a query names, each once."""
+        for name in self._asked(query):
+            if name in self._failed:
+                raise self._failed[name]
+            if name in self._complete:
+                continue
             try:
-                self._client = self._driver.MongoClient(
-                    self._address,
-                    serverSelectionTimeoutMS=self._wait,
-                    connectTimeoutMS=self._wait,
-                    socketTimeoutMS=self._wait,
-                )
-            except (self._errors.PyMongoError, ValueError, TypeError):
-                # A message of the driver's may show the address: none of its text is used.
-                message = f"the uri of database `{name}` is not an address of MongoDB"
-                hint = "write for example `mongodb://user:${PASSWORD}@host:27017`"
-                raise self._mistake(message, hint) from None
-        wanted = self._database.options.get("database")
-        try:
-            return self._client[wanted] if wanted else self._client.get_default_database()
-        except self._errors.PyMongoError:
-            message = f"database `{name}` does not say which database of the server is meant"
-            raise self._mistake(message, "write `database: NAME` below its `uri`") from None
+                self._fill(self._layouts[name], self._rows_of(name, EVERYTHING, seconds))
+            except SourceFailureError as problem:
+                self._failed[name] = problem
+                raise
+            self._complete.add(name)
+        self._check_spoilt(query, self._spoilt)
 
-    def collections(self) -> Sequence[str]:
-        """Name the collections and views; those of the server itself are left out."""
-        opened = self._opened()
-        try:
-            listed = opened.list_collection_names()
-        except self._errors.PyMongoError as problem:
-            raise self._failure(problem) from None
-        return [str(one) for one in listed if not str(one).startswith("system.")]
+    def _part(
+        self, collection: str, condition: Condition, query: str, seconds: float
+    ) -> DuckSession:
+        """Give a session of its own with the rows of some documents."""
+        session = DuckSession(None)
+        self._parts.append(session)
+        with session.bounded(min(seconds, self._seconds)):
+            filling = Filling(session, self._layouts[collection], "")
+            for rows in self._rows_of(collection, condition, seconds):
+                filling.add(rows)
+            filling.finish()
+        self._check_spoilt(query, filling.spoilt)
+        return session
 
-    def documents(self, collection: str) -> Iterator[Mapping[str, Any]]:
-        """Give all documents: `find` without a condition, and nothing else."""
-        opened = self._opened()
-        try:
-            yield from opened[collection].find({}, max_time_ms=self._wait)
-        except (self._errors.PyMongoError, self._bson.BSONError) as problem:
-            raise self._failure(problem) from None
+    def _end(self, part: DuckSession) -> None:
+        self._parts.remove(part)
+        part.close()
 
-    def _failure(self, problem: Exception) -> SourceFailureError:
-        if getattr(problem, "code", None) in _REFUSED:
-            return SourceFailureError("the server does not let us in")
-        if isinstance(problem, self._errors.ConnectionFailure):
-            return SourceFailureError("the server does not answer")
-        return SourceFailureError(f"the server cannot answer ({type(problem).__name__})")
+    def _check_spoilt(self, query: str, spoilt: Mapping[tuple[str, str], str]) -> None:
+        """Raise where a query names a column that does not hold all values of its field."""
+        if not spoilt:
+            return
+        names, tables = self._named(query), guard(query, self.dialect).tables
+        for (table, label), reason in spoilt.items():
+            if table in tables and (names.star or label in names.columns):
+                raise SourceFailureError(reason, "C0541")
 
-    def close(self) -> None:
-        """End the connection."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
+    def _open(self, query: str) -> tuple[str, Names] | None:
+        """Give collection and names of a single query whose documents are not all read."""
+        self._columns(query)
+        unread = [name for name in self._asked(query) if name not in self._complete]
+        names = self._named(query) if unread else None
+        return (unread[0], names) if names is not None and names.table else None
+
+    def _field(self, collection: str, names: Names, position: int) -> Field | None:
+        """Give the field of documents that an output column holds; `None` where it is none."""
+        label, layout = names.outputs[position], self._layouts[collection]
+        columns = next((y for x, y in layout.tables.items() if x.lower() == names.table), {})
+        found = [field for field, (one, _) in columns.items() if one.lower() == label]
+        if len(found) != 1 or found[0][0].endswith(".length"):
+            return None
+        path, family = found[0]
+        if names.table == collection.lower():
+            return Field(path, family)
+        return Field("_id", family) if path == "_parent" else None
+
+    # ------------------------------------------------------------- asking
+
+    def pushes(
+        self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
+    ) -> tuple[Push, ...]:
+        """Choose the columns to send: where documents are missing here, those the store finds."""
+        found = super().pushes(guarded, demand, nulls_matter)
+        if all(name in self._complete for name in self._asked(guarded.text)):
+            return found
+        opened = self._open(guarded.text)
+        if opened is None or len(demand.keys) > self._store.most_asked:
+            return ()
+        chosen = []
+        for push in found:
+            field = self._field(*opened, push.position)
+            if field is not None and self._store.finds(opened[0], field):
+                chosen.append(push)
+        return tuple(chosen)
+
+    def keyed(
+        self, guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
+    ) -> Question:
+        """Ask for some keys: of the copy, or of the store where the copy has not all documents."""
+        question = super().keyed(guarded, arity, pushes, keys)
+        opened = self._open(guarded.text)
+        if opened is None:
+            return self._saying(question, guarded.text)
+        sent = []
+        for place, push in enumerate(pushes):
+            field = self._field(*opened, push.position)
+            if field is None:
+                return self._saying(question, guarded.text)
+            values = dict.fromkeys(one[place] for one in keys)
+            typed = tuple(one if isinstance(one, int) else str(one) for one in values)
+            sent.append(Keys(field, typed, push.nullable))
+        condition = Condition(tuple(sent))
+        return self._saying(question, guarded.text, opened[0], condition)
+
+    def whole(self, guarded: Guarded, arity: int) -> Question:
+        """Ask for all rows."""
+        return self._saying(super().whole(guarded, arity), guarded.text)
+
+    def _saying(
+        self, question: Question, query: str, part: str = "", condition: Condition = EVERYTHING
+    ) -> Question:
+        """Say behind a question what the store is sent; with `part` of that collection."""
+        said = [
+            self._sentence(name, condition) for name in ([part] if part else self._asked(query))
+        ]
+        return StoreQuestion(
+            "\n".join([question.text, *said]),
+            question.parameters,
+            question.spelled,
+            question.tables,
+            query=query,
+            collection=part,
+            condition=condition,
+        )
+
+    def _sentence(self, collection: str, condition: Condition) -> str:
+        said = "".join(
+            x if x.isprintable() else "?" for x in self._store.told(collection, condition)
+        )
+        cut = f"{said[:_LONGEST_TOLD]}..." if len(said) > _LONGEST_TOLD else said
+        return f"-- sent to the store: {cut}"
+
+    def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
+        """Run a query over all documents of its collections, or over those that are asked for."""
+        query, part = question.text, ""
+        if isinstance(question, StoreQuestion):
+            query, part = question.query, question.collection
+        if isinstance(question, StoreQuestion) and part and part not in self._complete:
+            session = self._part(part, question.condition, query, bounds.seconds)
+            try:
+                yield from session.read(question, bounds)
+            finally:
+                self._end(session)
+            return
+        self._load(query, bounds.seconds)
+        yield from super().read(question, bounds)
+
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; of a large collection those within the ranges."""
+        query = whole.guarded.text
+        opened = self._open(query)
+        told = self._told_ranges(whole, *opened) if opened is not None else []
+        if opened is None or not told:
+            self._load(query, bounds.seconds)
+            return super().stream(whole, bounds)
+        queries = whole_queries(whole, self._columns(query))
+        if queries is None:
+            return None
+        condition = Condition(bounds=tuple(bound for _, bound in told))
+        session = self._part(opened[0], condition, query, bounds.seconds)
+        found = looked(session, queries, bounds)
+        if found is None:
+            return None
+        said = f"{found.query}\n{self._sentence(opened[0], condition)}"
+        return replace(found, query=said, told=tuple(one for one, _ in told))
+
+    def _told_ranges(
+        self, whole: Whole, collection: str, names: Names
+    ) -> list[tuple[Range, Bound]]:
+        """Choose the ranges that the store can be told."""
+        fields = [self._field(collection, names, place) for place in range(len(names.outputs))]
+        # Two rows of one key are a contradiction, also where one of them is outside of a range.
+        named = [fields[place] for place in whole.key]
+        own = names.table == collection.lower() and any(
+            one is not None and one.path == "_id" for one in named
+        )
+        found = []
+        for one in whole.ranges:
+            field, value = fields[one.column], one.value
+            if field is None or isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            if whole.key and not own and one.column not in whole.key:
+                continue
+            if field.family in {"whole", "float"} and self._store.orders(collection, field):
+                found.append((one, Bound(field, one.operator, value)))
+        return found
+
+    def estimate(self, guarded: Guarded) -> float | None:
+        """Guess how many rows a query gives, without running it."""
+        self._columns(guarded.text)
+        unread = [x for x in self._asked(guarded.text) if x not in self._complete]
+        if not unread:
+            return super().estimate(guarded)
+        guesses = [self._store.count(one) or self._layouts[one].documents for one in unread]
+        return float(max(guesses))

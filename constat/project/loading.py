@@ -736,9 +736,10 @@ TOP_LEVEL: Final = MappingProxyType(
     }
 )
 """The keys of the first level, and what each says."""
-_DATABASE_OPTIONS: Final = ("database", "region")
+_DATABASE_OPTIONS: Final = ("database", "region", "sample")
 _DATABASE_KEYS: Final = (
-    *("uri", "type", "files", "seconds", "rows", "immutable", "manifest", "caller"),
+    *("uri", "type", "files", "seconds", "rows", "immutable"),
+    *("manifest", "caller", "tables"),
     *_DATABASE_OPTIONS,
 )
 _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
@@ -981,6 +982,7 @@ class _Loading:
             named.complain("C0504", "a `${` that is not followed by a name and `}`", node)
         self._check_whole(entries, what, node)
         seconds, rows = entries.get("seconds"), entries.get("rows")
+        named.integer(entries.get("sample"), "`sample`", 1)
         return Database(
             name=key.text,
             kind=named.text(
@@ -999,6 +1001,12 @@ class _Loading:
             manifest=named.text(entries.get("manifest"), f"the manifest of {what}"),
             caller=read_caller(entries.get("caller"), what, named),
             span=key.span,
+            tables={
+                name.text: named.text(pattern, f"the pattern of `{printable(name.text)}`")
+                for name, pattern in named.entries(
+                    entries.get("tables", Table((), key.span)), "`tables`"
+                )
+            },
         )
 
     def _check_whole(self, entries: Mapping[str, Node], what: str, node: Node) -> None:

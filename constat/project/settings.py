@@ -634,6 +634,7 @@ class Database:
     `manifest` is the `manifest.json` of dbt that describes its tables.
     With `frames` its tables are frames of the running program; no configuration says that.
     `caller` says how it is told who asks, `asker` who does.
+    `tables` are patterns of a store's keys by the names of tables.
     """
 
     name: str
@@ -649,6 +650,7 @@ class Database:
     asker: Asker | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
+    tables: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def uri(self) -> str:
         """Give the expanded address; `ConstatError` names a missing environment variable."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat import Session, Verdict
-from constat.catalog import stores
+from constat.catalog import mongodb, stores
 from constat.catalog.connection import SourceFailureError
 from constat.catalog.schema import introspection
 from constat.diagnostics import ConstatError
@@ -42,7 +42,7 @@ RULES = """
 """
 
 
-class Held:
+class Held(stores.Store):
     """A store in memory."""
 
     down = False
@@ -51,13 +51,15 @@ class Held:
     def collections(self) -> Sequence[str]:
         return list(self.held)
 
-    def documents(self, collection: str) -> Iterator[Mapping[str, Any]]:
+    def documents(
+        self, collection: str, condition: stores.Condition
+    ) -> Iterator[Mapping[str, Any]]:
         yield from self.held[collection]
         if self.down:
             raise SourceFailureError("the server does not answer")
 
-    def close(self) -> None:
-        pass
+    def told(self, collection: str, condition: stores.Condition) -> str:
+        return f"all of {collection}"
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> type[Held]:
     class Mine(Held):
         pass
 
-    monkeypatch.setattr(stores, "MongoStore", lambda *_: Mine())
+    monkeypatch.setattr(mongodb, "MongoStore", lambda *_: Mine())
     return Mine
 
 

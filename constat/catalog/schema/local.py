@@ -194,6 +194,9 @@ def introspect_duckdb(connection: DuckReading, database: str, seconds: float) ->
         count = float(estimate) if estimate else None
         shown = "" if schema == _DEFAULT else schema
         found.table((schema, name), name, shown, kind, rows=count, comment=comment)
+    for name, reason in getattr(connection, "problems", {}).items():
+        found.table((_DEFAULT, name), name)
+        found.problem((_DEFAULT, name), reason)
     for schema_name, table, column, declared, nullable, said in connection.look(
         _FROM_COLUMNS, seconds
     ):
