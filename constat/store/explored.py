@@ -194,6 +194,7 @@ class ExploredStore:
         with suppress(OSError):
             # Where nobody can write, the question cannot be concluded either, which is said.
             path.parent.mkdir(parents=True, exist_ok=True)
+            self._is_any_held("*")
             descriptor = locked_file(path, WAIT_SECONDS)
         try:
             self.conclude(identity, number, RUNNING)
@@ -216,14 +217,14 @@ class ExploredStore:
 
     def _is_run(self, identity: str, number: int) -> bool:
         """Whether a program that lives runs a question; what dead ones left is collected."""
-        found = False
-        for path in self._runs.glob(f"{identity}-{number}-*"):
-            if _is_held(path):
-                found = True
-            else:
-                with suppress(OSError):
-                    path.unlink()
-        return found
+        return self._is_any_held(f"{identity}-{number}-*")
+
+    def _is_any_held(self, names: str) -> bool:
+        """Whether a program that lives holds a file of such a name; the others are removed.
+
+        One that is killed before its question is said to run leaves a file that no question names.
+        """
+        return any([_is_held(path) for path in self._runs.glob(names)])
 
     def list(self) -> tuple[Exploration, ...]:
         """Give all explorations with their questions, the oldest first."""
@@ -265,15 +266,22 @@ class ExploredStore:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a program that lives holds the file of a run; the kernel knows, no number does."""
+    """Whether a program that lives holds the file of a run; the kernel knows, no number does.
+
+    A file that nobody holds is removed under its lock, so that nobody takes it meanwhile.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        return not lock_within(descriptor, 0.0, shared=True)
+        if not lock_within(descriptor, 0.0, shared=True):
+            return True
+        with suppress(OSError):
+            path.unlink()
     finally:
         os.close(descriptor)
+    return False
 
 
 def _insert_plan(connection: sqlite3.Connection, values: tuple[object, ...]) -> None:

@@ -48,6 +48,21 @@ def test_what_was_kept_is_found_again(tmp_path: Path) -> None:
     assert store.get(begun.identity[:4]) == store.get("") == found
 
 
+def test_what_a_run_left_that_died_as_it_began_goes_with_the_next_one(tmp_path: Path) -> None:
+    store, runs = ExploredStore(tmp_path), tmp_path / "explored_runs"
+    begun = store.begin("Which?")
+    store.ask(begun.identity, NEW)
+    runs.mkdir()
+    # It was killed before its question was said to run.
+    (runs / f"{begun.identity}-1-0f0f0f0f").touch()
+    with store.running(begun.identity, 1):
+        (held,) = runs.iterdir()
+        with store.running(begun.identity, 1):
+            assert held in runs.iterdir()
+            assert len(list(runs.iterdir())) == 2
+    assert list(runs.iterdir()) == []
+
+
 @pytest.mark.parametrize("prefix", ["", "abc", "zzzz", "%", "x\x1b[2J"])
 def test_what_is_not_there_is_said(tmp_path: Path, prefix: str) -> None:
     with pytest.raises(ConstatError) as caught:
