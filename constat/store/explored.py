@@ -224,7 +224,8 @@ class ExploredStore:
 
         One that is killed before its question is said to run leaves a file that no question names.
         """
-        return any([_is_held(path) for path in self._runs.glob(names)])
+        held = list(map(_is_held, self._runs.glob(names)))
+        return any(held)
 
     def list(self) -> tuple[Exploration, ...]:
         """Give all explorations with their questions, the oldest first."""

@@ -273,6 +273,8 @@ def harm(corpus: Corpus, broken: Break | None, numbers: Sequence[int]) -> str | 
     if broken is not None:
         broken.put(HOLDERS)
     _without_threads()
+    # The child ends soon, with all that it holds.
+    gc.disable()
     signal.signal(signal.SIGPROF, _stuck)
     stuck = 0
     for number in numbers:
@@ -387,7 +389,8 @@ def tried(corpus: Corpus, breaks: Sequence[Break], log: Log) -> None:
     """Let every copy meet the programs that reach its break."""
     meets = reached(breaks, corpus.runs)
     begun = time.monotonic()
-    for one in breaks:
+    # Those that no program reaches are settled at once; what takes longest comes last.
+    for one in sorted(breaks, key=lambda each: len(meets[each.name])):
         if one.name in log.found:
             continue
         numbers = corpus.first(meets[one.name])
