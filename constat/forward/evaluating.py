@@ -279,6 +279,7 @@ class _Evaluation:
         options = PlanOptions(
             strategy=self.options.strategy,
             magic=magic,
+            rewrite=self.options.rewrite,
             memory=self.options.resources.memory,
         )
         sizes = Sizes({name: float(rows or 0) for name, rows in counts.items()})

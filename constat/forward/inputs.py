@@ -472,7 +472,8 @@ class Options:
     `calls` bounds the demands that go outside. With `graded` what is not closed is computed in bulk
     as far as that is exact (see `grading`), without it the reference engine says all of it. Above
     `loose_above` rows of inputs it is computed in bulk also where that engine may decide more
-    (see `loosening`); without a number it never is.
+    (see `loosening`); without a number it never is. Without `rewrite` the rules stay as they are
+    written, so that the rounds of stamps are those of the rules.
     """
 
     resources: Resources = field(default_factory=Resources)
@@ -483,3 +484,4 @@ class Options:
     calls: int = 1_000_000_000
     graded: bool = False
     loose_above: int | None = None
+    rewrite: bool = True

@@ -329,7 +329,10 @@ class StageRun:
         arrays: Mapping[str, Columns] = found
         for name, columns in arrays.items():
             # With stamps the last column is the round.
-            self.database.store_columns(name, columns[: self.plan.relations[name].arity])
+            arity = self.plan.relations[name].arity
+            self.database.store_columns(name, columns[:arity])
+            if self.options.stamps:
+                self.database.store_stamps(name, columns)
         told: StageReport = report
         return told
 

@@ -185,6 +185,14 @@ class Database(Relations):
         """Take arrays, whose rows are distinct, for the rows of a relation."""
         loading.store_columns(self, name, columns)
 
+    def store_stamps(self, name: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
+        """Take arrays for the rows of a relation and, as the last one, the rounds they came in."""
+        loading.store_stamps(self, name, columns)
+
+    def stamped_columns(self, name: str) -> tuple[npt.NDArray[np.int64], ...]:
+        """Give a stamped relation as `columns` does, with the rounds as the last array."""
+        return loading.read_stamped(self, name)
+
     def columns(self, name: str) -> tuple[npt.NDArray[np.int64], ...]:
         """Give a relation of integers and numbers of texts as arrays; its rows are distinct."""
         return loading.read_columns(self, name)

@@ -105,23 +105,58 @@ def store_columns(database: Relations, name: str, columns: Sequence[npt.NDArray[
     database.replace(name, table)
 
 
+def store_stamps(database: Relations, name: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
+    """Take arrays for the rows of a relation and the rounds in which they came."""
+    relation = database.stored(name).relation
+    named = [*columns_of(relation), ("round", trees.typed("BIGINT"))]
+    arrays = {
+        label: np.ascontiguousarray(one) for (label, _), one in zip(named, columns, strict=True)
+    }
+    table = database.fresh_name(f"rounds {name}")
+    outputs = [(label, trees.cast(trees.bare(label), kind)) for label, kind in named]
+    database.connection.register(_STAGED, arrays)
+    try:
+        query = trees.select(outputs, source=trees.table(_STAGED))
+        database.connection.run(trees.create(table, query))
+    finally:
+        database.connection.unregister(_STAGED)
+    database.stamped[name] = table
+
+
+def read_stamped(database: Relations, name: str) -> tuple[npt.NDArray[np.int64], ...]:
+    """Give the columns of a stamped relation of integers and numbers, and the rounds."""
+    relation = database.stored(name).relation
+    if name not in database.stamped:
+        raise StrategyError(f"the rounds of {name} were not recorded")
+    _require_integers(relation)
+    labels = [*[label for label, _ in columns_of(relation)], "round"]
+    return _arrays(database, database.stamped[name], labels)
+
+
 def read_columns(database: Relations, name: str) -> tuple[npt.NDArray[np.int64], ...]:
     """Give the columns of a relation of integers and numbers as arrays of int64, rows distinct."""
     make_distinct(database, name)
     stored = database.stored(name)
-    relation = stored.relation
+    _require_integers(stored.relation)
+    labels = [label for label, _ in columns_of(stored.relation)]
+    return _arrays(database, stored.table, labels)
+
+
+def _require_integers(relation: Relation) -> None:
     for kind, encoded in zip(relation.kinds, relation.encoded, strict=True):
         if not encoded and kind not in {Kind.NUMBER, Kind.UNSIGNED}:
-            raise StrategyError(f"{name} has a column that is no integer")
-    outputs = [
-        (label, trees.cast(trees.bare(label), trees.typed("BIGINT")))
-        for label, _ in columns_of(relation)
-    ]
-    query = trees.select(outputs, source=trees.table(stored.table))
+            raise StrategyError(f"{relation.name} has a column that is no integer")
+
+
+def _arrays(
+    database: Relations, table: str, labels: Sequence[str]
+) -> tuple[npt.NDArray[np.int64], ...]:
+    outputs = [(label, trees.cast(trees.bare(label), trees.typed("BIGINT"))) for label in labels]
+    query = trees.select(outputs, source=trees.table(table))
     written = database.connection.written(query)
     driver = database.connection.driver
     found = database.guarded(lambda: driver.execute(written).fetchnumpy())
-    return tuple(np.asarray(found[label], dtype=np.int64) for label, _ in outputs)
+    return tuple(np.asarray(found[label], dtype=np.int64) for label in labels)
 
 
 def texts(database: Relations, numbers: Sequence[int]) -> list[str]:

@@ -1,0 +1,704 @@
+"""Relations of a program that stay current while facts change.
+
+In: a program, the predicates that are wanted, the rows of its inputs; later, rows that come and
+go. Out: what is derived, always what a full evaluation gives, and which of its rows have changed.
+Invariant: what cannot be kept current exactly is evaluated anew, and the answer says why; a change
+that fails leaves everything as it was. Example: `Maintained(program, ["path"], inputs)`, then
+`update([Fact("edge", (1, 2))])`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from constat.evaluation import Resources, StrategyError
+from constat.evaluation.processor import set_up_duckdb
+from constat.forward import Frame, Options, Rows, evaluate
+from constat.frozen import frozen
+from constat.incremental.relations import Change, Codes, Kept, Overlay, difference
+from constat.incremental.rules import (
+    Budget,
+    PreparedRule,
+    Reading,
+    TooMuchError,
+    prepare,
+    refusal,
+)
+from constat.logic import Atom, EvaluationError, Kind, Variable
+from constat.plan.compilation import predicates_of, rules_by_head
+from constat.plan.forward import Strategy
+
+if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
+    from constat.forward import Input, Results
+    from constat.incremental.relations import Array
+    from constat.incremental.rules import Begun, Reader, Run
+    from constat.logic import Row
+    from constat.plan.operators import Columns
+
+# A row of a recursive relation has a mark: the round in which it came. Each row that is there has a
+# derivation whose premises in its own stage came in earlier rounds, so no circle of rows supports
+# itself. Rows that may have lost a derivation are looked at in the order of their marks: what has
+# another derivation from earlier rows stays, without a look at anything else. What has none goes,
+# and with it come those into doubt that came later by it. Rows that went are then tried again with
+# everything that is left, as new rows with later marks.
+# See Motik, Nenov, Piro and Horrocks, "Incremental update of Datalog materialisation: the
+# backward/forward algorithm" (2015), and Gupta, Mumick and Subrahmanian, "Maintaining views
+# incrementally" (1993).
+
+_SHARE: Final = 0.15
+"""Of the rows of everything, so many bindings may be made; above that all is evaluated anew."""
+LEAST: Final = 20_000.0
+"""So many bindings may be made however few rows there are."""
+
+
+class NotKeptError(Exception):
+    """What cannot be kept current: `str()` says why."""
+
+
+@frozen
+class Fact:
+    """A row of an input that comes, or with `gone` one that goes."""
+
+    predicate: str
+    row: Row = field(hash=False)
+    gone: bool = False
+
+
+@frozen
+class Changed:
+    """Which rows of one relation came and went."""
+
+    plus: Sequence[Row]
+    minus: Sequence[Row]
+
+
+@dataclass(slots=True)
+class Update:
+    """What an update has changed, by predicate; `anew` says why everything was evaluated anew."""
+
+    changed: Mapping[str, Changed]
+    anew: str = ""
+    touched: int = 0
+    """How many bindings were made."""
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A component: its predicates; `ranked` where the marks of its rows are rounds."""
+
+    predicates: tuple[str, ...]
+    recursive: bool
+    ranked: bool = False
+    top: int = 0
+
+
+class Maintained:
+    """The relations below some predicates, kept current. Not for several threads at once."""
+
+    def __init__(
+        self,
+        program: AnalysedProgram,
+        wanted: Sequence[str],
+        inputs: Mapping[str, Iterable[Row]] | None = None,
+        resources: Resources | None = None,
+        least: float = LEAST,
+    ) -> None:
+        """Evaluate everything once, or nothing without inputs. Raises `NotKeptError`."""
+        self.program = program
+        self.least = least
+        self.wanted = tuple(wanted)
+        self.codes = Codes()
+        self._resources = resources or Resources()
+        below = _below(program, wanted)
+        why = next(iter(reasons(program, below)), "")
+        if why:
+            raise NotKeptError(why)
+        predicates = program.program.predicates
+        heads = rules_by_head(program)
+        self.inputs = tuple(name for name in sorted(below) if name not in heads)
+        self.derived = tuple(name for name in sorted(below) if name in heads)
+        self.relations = {
+            name: Kept(name, predicates[name].kinds, self.codes) for name in sorted(below)
+        }
+        self.stages = [
+            _Stage(one.predicates, one.recursive)
+            for one in program.components
+            if below & set(one.predicates)
+        ]
+        self._changes: dict[str, Change] = {}
+        self.marked_anew: dict[str, dict[Row, int]] = {}
+        self._now: Reader = _Now(self.relations)
+        self._before: Reader = _Before(self.relations, self._changes)
+        numbers = [n for n, one in enumerate(program.rules) if one.head.predicate in below]
+        self._rules = prepare(
+            [program.rules[n] for n in numbers],
+            [program.variable_kinds[n] for n in numbers],
+            self._now,
+        )
+        if inputs is not None:
+            for name in self.inputs:
+                self._fill(name, inputs.get(name, ()))
+            self._evaluate()
+
+    def _fill(self, name: str, rows: Iterable[Row]) -> None:
+        kept = self.relations[name]
+        listed = list(dict.fromkeys(rows))
+        columns = [
+            self.codes.numbers(kind, [row[place] for row in listed])
+            for place, kind in enumerate(kept.kinds)
+        ]
+        kept.put(columns, np.zeros(len(listed), dtype=np.int64))
+
+    def rows(self, name: str) -> Iterator[Row]:
+        """Give the rows of a relation, in no particular order."""
+        return iter(self.relations[name])
+
+    @property
+    def size(self) -> int:
+        """How many rows there are in all relations."""
+        return sum(map(len, self.relations.values()))
+
+    # --------------------------------------------------------------------------------- updates
+
+    def update(self, facts: Iterable[Fact]) -> Update:
+        """Take changes of inputs in their order, and bring everything up to date.
+
+        Raises `NotKeptError` where what follows cannot be kept; then everything is as it was.
+        """
+        self._changes.clear()
+        self.marked_anew.clear()
+        for fact in facts:
+            self._take(fact)
+        given = max(_SHARE * self.size, self.least)
+        budget = Budget(given)
+        try:
+            for stage in self.stages:
+                self._settle(stage, budget)
+        except TooMuchError:
+            why = "the change touches much of what is kept"
+        except EvaluationError as problem:
+            why = f"a rule errs: {problem}"
+        else:
+            return Update(self._told(), touched=int(given - budget.left))
+        return self._anew(why)
+
+    def _take(self, fact: Fact) -> None:
+        if fact.predicate not in self.inputs:
+            raise KeyError(fact.predicate)
+        if fact.gone:
+            if self.relations[fact.predicate].has(fact.row):
+                self._remove(fact.predicate, fact.row)
+        elif not self.relations[fact.predicate].has(fact.row):
+            self._add(fact.predicate, fact.row, 0)
+
+    def _told(self) -> dict[str, Changed]:
+        return {
+            name: Changed(list(one.plus.rows), list(one.minus.rows))
+            for name, one in self._changes.items()
+            if one
+        }
+
+    def marks(self, name: str) -> Iterator[tuple[Row, int | None, int | None]]:
+        """Give the rows that the last update altered, each with the mark it had and has."""
+        change = self._changes.get(name, Change())
+        for row, mark in change.plus.rows.items():
+            yield row, None, mark
+        for row, mark in change.minus.rows.items():
+            yield row, mark, None
+        kept = self.relations[name]
+        for row, mark in self.marked_anew.get(name, {}).items():
+            if row not in change.plus.rows and row not in change.minus.rows:
+                yield row, mark, kept.mark(row)
+
+    def _change(self, name: str) -> Change:
+        found = self._changes.get(name)
+        if found is None:
+            found = self._changes[name] = Change()
+        return found
+
+    def _add(self, name: str, row: Row, mark: int) -> None:
+        self.relations[name].add(row, mark)
+        change = self._change(name)
+        if row in change.minus.rows:
+            before = change.minus.remove(row)
+            if before != mark:
+                self.marked_anew.setdefault(name, {}).setdefault(row, before)
+        else:
+            change.plus.add(row, mark)
+
+    def _remove(self, name: str, row: Row) -> None:
+        mark = self.relations[name].remove(row)
+        change = self._change(name)
+        if row in change.plus.rows:
+            change.plus.remove(row)
+        else:
+            mark = self.marked_anew.get(name, {}).pop(row, mark)
+            change.minus.add(row, mark)
+
+    # ---------------------------------------------------------------------------------- stages
+
+    def _settle(self, stage: _Stage, budget: Budget) -> None:
+        lost = self._touched(stage, budget, lost=True)
+        if stage.recursive:
+            gone = self._delete(stage, lost, budget)
+            # What a stage gains is found once nothing is in it that has gone.
+            self._insert(stage, gone, self._touched(stage, budget, lost=False), budget)
+            return
+        gained = self._touched(stage, budget, lost=False)
+        (name,) = stage.predicates
+        for row in lost[name] - gained[name]:
+            if self.relations[name].has(row) and not self._follows(name, row, budget):
+                self._remove(name, row)
+        for row in gained[name]:
+            if not self.relations[name].has(row):
+                self._add(name, row, 0)
+
+    def _touched(self, stage: _Stage, budget: Budget, *, lost: bool) -> dict[str, set[Row]]:
+        """Give the rows that changes of other stages may take away, or those that they give."""
+        found: dict[str, set[Row]] = {name: set() for name in stage.predicates}
+        own = set(stage.predicates) if stage.recursive else set[str]()
+        before, now = Reading(self._before, budget), Reading(self._now, budget)
+        reading = before if lost else now
+        for name, rows in found.items():
+            for rule in self._rules.get(name, ()):
+                if not self._may_touch(rule):
+                    continue
+                for begun in rule.begun():
+                    if begun.source not in own:
+                        minus, plus = self._sides(begun)
+                        _run(begun.run, reading, minus if lost else plus, rows)
+                for counted in rule.counted():
+                    groups = self._groups(counted.touched, before, now)
+                    _run(counted.run, reading, groups, rows)
+        return found
+
+    def _may_touch(self, rule: PreparedRule) -> bool:
+        """Whether a relation that a rule reads has changed, before plans are made for it."""
+        return any(self._changes.get(name) for one in rule.rule.body for name in predicates_of(one))
+
+    def _sides(self, begun: Begun) -> tuple[Overlay, Overlay]:
+        change = self._changes.get(begun.source)
+        if change is None:
+            return Overlay(), Overlay()
+        return (change.plus, change.minus) if begun.negated else (change.minus, change.plus)
+
+    def _groups(self, touched: Sequence[Begun], before: Reading, now: Reading) -> Overlay:
+        found: set[Row] = set()
+        for begun in touched:
+            minus, plus = self._sides(begun)
+            _run(begun.run, before, minus, found)
+            _run(begun.run, now, plus, found)
+        groups = Overlay()
+        for row in found:
+            groups.add(row, 0)
+        return groups
+
+    def _follows(self, name: str, row: Row, budget: Budget, reader: Reader | None = None) -> bool:
+        reading = Reading(reader or self._now, budget)
+        return any(rule.backward().gives(row, reading) for rule in self._rules.get(name, ()))
+
+    def _delete(
+        self, stage: _Stage, lost: Mapping[str, set[Row]], budget: Budget
+    ) -> dict[str, set[Row]]:
+        """Take away what has no derivation from earlier rows; give what went."""
+        gone: dict[str, set[Row]] = {name: set() for name in stage.predicates}
+        doubted = _Doubted(stage.ranked)
+        for name, rows in lost.items():
+            for row in rows:
+                doubted.add(name, row, self.relations[name].mark(row))
+        before = Reading(self._before, budget)
+        while doubted:
+            mark, rows_of = doubted.next()
+            went = self._lost_at(stage, mark, rows_of, budget)
+            for name, overlay in went.items():
+                for row in overlay.rows:
+                    self._remove(name, row)
+                    gone[name].add(row)
+            for name, heads in self._led(stage, went, before).items():
+                for row in heads:
+                    doubted.add(name, row, self.relations[name].mark(row), after=mark)
+        return gone
+
+    def _lost_at(
+        self, stage: _Stage, mark: int, rows_of: Mapping[str, set[Row]], budget: Budget
+    ) -> dict[str, Overlay]:
+        """Give those of some rows of one round that follow no more from earlier ones."""
+        went: dict[str, Overlay] = defaultdict(Overlay)
+        earlier = _Earlier(self.relations, stage.predicates, mark)
+        for name, rows in rows_of.items():
+            budget.spend(len(rows))
+            for row in rows:
+                if not self.relations[name].has(row):
+                    continue
+                if not stage.ranked or not self._follows(name, row, budget, earlier):
+                    went[name].add(row, 0)
+        return went
+
+    def _led(
+        self, stage: _Stage, delta: Mapping[str, Overlay], reading: Reading
+    ) -> dict[str, set[Row]]:
+        """Give what rows of the stage itself lead to in one step."""
+        found: dict[str, set[Row]] = {name: set() for name in stage.predicates}
+        for name in stage.predicates:
+            for rule in self._rules.get(name, ()):
+                for begun in rule.begun():
+                    if begun.source in delta:
+                        _run(begun.run, reading, delta[begun.source], found[name])
+        return found
+
+    def _insert(
+        self,
+        stage: _Stage,
+        gone: Mapping[str, set[Row]],
+        gained: Mapping[str, set[Row]],
+        budget: Budget,
+    ) -> None:
+        """Add what follows now, round by round; what went is tried again first."""
+        now = Reading(self._now, budget)
+        heads = {
+            name: gained[name]
+            | {row for row in gone[name] - gained[name] if self._follows(name, row, budget)}
+            for name in stage.predicates
+        }
+        while True:
+            delta: dict[str, Overlay] = {}
+            for name, rows in heads.items():
+                fresh = [row for row in rows if not self.relations[name].has(row)]
+                if fresh:
+                    delta[name] = Overlay()
+                for row in fresh:
+                    delta[name].add(row, 0)
+            if not delta:
+                return
+            stage.top += 1
+            for name, overlay in delta.items():
+                for row in overlay.rows:
+                    self._add(name, row, stage.top)
+            heads = self._led(stage, delta, now)
+
+    # -------------------------------------------------------------------------------- all anew
+
+    def _anew(self, why: str) -> Update:
+        """Evaluate everything anew over the changed inputs, and tell what is different."""
+        self._undo(self.derived)
+        before = {name: self.relations[name].arrays()[0] for name in self.derived}
+        sizes = {name: len(self.relations[name]) for name in self.derived}
+        inputs = {name: one for name, one in self._changes.items() if name in self.inputs}
+        told = {
+            name: Changed(list(one.plus.rows), list(one.minus.rows))
+            for name, one in inputs.items()
+            if one
+        }
+        try:
+            self._evaluate()
+        except BaseException:
+            self._undo(self.inputs)
+            raise
+        for name in self.derived:
+            changed = self._difference(name, before[name], sizes[name])
+            if changed.plus or changed.minus:
+                told[name] = changed
+        self._changes.clear()
+        self.marked_anew.clear()
+        return Update(told, anew=why, touched=self.size)
+
+    def _undo(self, names: Iterable[str]) -> None:
+        for name in names:
+            kept = self.relations[name]
+            for row, mark in self.marked_anew.pop(name, {}).items():
+                kept.remove(row)
+                kept.add(row, mark)
+            change = self._changes.pop(name, None)
+            if change is None:
+                continue
+            for row in change.plus.rows:
+                kept.remove(row)
+            for row, mark in change.minus.rows.items():
+                kept.add(row, mark)
+
+    def _difference(self, name: str, before: Sequence[Array], size: int) -> Changed:
+        kept = self.relations[name]
+        if not kept.kinds:
+            return Changed([()] * (len(kept) > size), [()] * (size > len(kept)))
+        after = kept.arrays()[0]
+        gone, came = difference(before, after)
+        return Changed(_Spelled(self, name, after, came), _Spelled(self, name, before, gone))
+
+    def _evaluate(self) -> None:
+        """Evaluate everything. Raises `NotKeptError` where it is more than rows that are sure."""
+        predicates = self.program.program.predicates
+        atoms = [
+            Atom(name, tuple(Variable(one.name) for one in predicates[name].columns))
+            for name in self.derived
+        ]
+        inputs = {name: self._input(name) for name in self.inputs}
+        recursive = any(stage.recursive for stage in self.stages)
+        options = Options(
+            self._resources,
+            strategy=Strategy.BITMAP if recursive else None,
+            magic=False,
+            stamps=recursive,
+            rewrite=False,
+        )
+        with evaluate(self.program, atoms, inputs, options) as results:
+            why = next(_openings(results), "")
+            if why:
+                raise NotKeptError(why)
+            found = {name: self._read(results, place) for place, name in enumerate(self.derived)}
+            stamped = set(results.database.stamped)
+            ranked = [name for n, name in enumerate(self.derived) if results.relation(n) in stamped]
+        for name, (columns, marks) in found.items():
+            self.relations[name].put(columns, marks)
+        self.rank(ranked)
+
+    def rank(self, names: Iterable[str]) -> None:
+        """Say which relations have marks that are rounds."""
+        marked = set(names)
+        for stage in self.stages:
+            stage.ranked = stage.recursive and set(stage.predicates) <= marked
+            tops = [_highest(self.relations[name]) for name in stage.predicates]
+            stage.top = max(tops, default=0)
+
+    def _input(self, name: str) -> Input:
+        kept = self.relations[name]
+        if kept.kinds and all(kind is Kind.NUMBER for kind in kept.kinds):
+            return Frame(_Numbers(kept.arrays()[0]))
+        return Rows(list(kept))
+
+    def _read(self, results: Results, place: int) -> tuple[list[Array], Array | None]:
+        """Take a relation out of the results, with the rounds in which its rows came."""
+        name = results.relation(place)
+        database = results.database
+        relation = database.relation(name)
+        kinds = self.relations[self.derived[place]].kinds
+        integers = all(
+            encoded or kind is Kind.NUMBER
+            for kind, encoded in zip(relation.kinds, relation.encoded, strict=True)
+        )
+        if integers and kinds:
+            stamped = name in database.stamped
+            arrays = list(database.stamped_columns(name) if stamped else database.columns(name))
+            marks = arrays.pop() if stamped else None
+            columns = [
+                self._numbered(results, kind, array) if encoded else array
+                for kind, encoded, array in zip(kinds, relation.encoded, arrays, strict=True)
+            ]
+            return columns, marks
+        pairs = _stamped_rows(results, name)
+        rows = [row for row, _ in pairs]
+        columns = [
+            self.codes.numbers(kind, [row[n] for row in rows]) for n, kind in enumerate(kinds)
+        ]
+        return columns, np.array([mark for _, mark in pairs], dtype=np.int64)
+
+    def _numbered(self, results: Results, kind: Kind, array: Array) -> Array:
+        """Give our numbers for those of the dictionary of an evaluation."""
+        numbers, places = np.unique(array, return_inverse=True)
+        texts = results.database.texts(numbers.tolist())
+        return self.codes.numbers(kind, texts)[places]
+
+
+def _run(run: Run, reading: Reading, delta: Overlay, into: set[Row]) -> None:
+    if delta.rows:
+        into |= run.heads(replace(reading, delta=delta))
+
+
+def _stamped_rows(results: Results, name: str) -> list[tuple[Row, int]]:
+    try:
+        batches = list(results.database.rounds(name))
+    except StrategyError:
+        return [(row, 0) for batch in results.database.rows(name) for row in batch]
+    return [pair for batch in batches for pair in batch]
+
+
+def _highest(kept: Kept) -> int:
+    base = int(kept.marks.max()) if len(kept.marks) else 0
+    return max(base, *kept.added.rows.values(), 0)
+
+
+class _Doubted:
+    """Rows that may have lost a derivation, in the order of their marks."""
+
+    def __init__(self, ranked: bool) -> None:  # noqa: FBT001  the one thing that there is to say
+        self._ranked = ranked
+        self._levels: dict[int, dict[str, set[Row]]] = {}
+        self._order: list[int] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._order)
+
+    def add(self, name: str, row: Row, mark: int | None, after: int = -1) -> None:
+        """Take a row; one that is not there, or came no later than what went, is in no doubt."""
+        if mark is None or (self._ranked and mark <= after):
+            return
+        level = mark if self._ranked else 0
+        if level not in self._levels:
+            self._levels[level] = {}
+            heappush(self._order, level)
+        self._levels[level].setdefault(name, set()).add(row)
+
+    def next(self) -> tuple[int, dict[str, set[Row]]]:
+        """Give the rows of the earliest round."""
+        level = heappop(self._order)
+        return level, self._levels.pop(level)
+
+
+@frozen
+class _Now:
+    """The rows as they are."""
+
+    relations: Mapping[str, Kept]
+
+    def find(self, name: str, columns: Columns, key: Row) -> Iterable[Row]:
+        return self.relations[name].find(columns, key)
+
+    def count(self, name: str, columns: Columns, key: Row) -> int:
+        return self.relations[name].count(columns, key)
+
+    def fan(self, name: str, columns: Columns) -> float:
+        return self.relations[name].fan(columns)
+
+
+@frozen
+class _Before:
+    """The rows as they were before the update."""
+
+    relations: Mapping[str, Kept]
+    changes: Mapping[str, Change]
+
+    def find(self, name: str, columns: Columns, key: Row) -> Iterable[Row]:
+        found = self.relations[name].find(columns, key)
+        change = self.changes.get(name)
+        if not change:
+            return found
+        plus = change.plus.rows
+        if plus:
+            found = [row for row in found if row not in plus]
+        return [*found, *change.minus.find(columns, key)]
+
+    def count(self, name: str, columns: Columns, key: Row) -> int:
+        found = self.relations[name].count(columns, key)
+        change = self.changes.get(name)
+        if not change:
+            return found
+        return found - change.plus.count(columns, key) + change.minus.count(columns, key)
+
+    def fan(self, name: str, columns: Columns) -> float:
+        return self.relations[name].fan(columns)
+
+
+@frozen
+class _Earlier:
+    """The rows as they are; of a stage's own relations those that came before a round."""
+
+    relations: Mapping[str, Kept]
+    own: tuple[str, ...]
+    mark: int
+
+    def find(self, name: str, columns: Columns, key: Row) -> Iterable[Row]:
+        kept = self.relations[name]
+        found = kept.find(columns, key)
+        if name not in self.own:
+            return found
+        return [row for row in found if cast("int", kept.mark(row)) < self.mark]
+
+    def count(self, name: str, columns: Columns, key: Row) -> int:
+        if name not in self.own:
+            return self.relations[name].count(columns, key)
+        kept = self.relations[name]
+        return sum(cast("int", kept.mark(row)) < self.mark for row in kept.find(columns, key))
+
+    def fan(self, name: str, columns: Columns) -> float:
+        return self.relations[name].fan(columns)
+
+
+class _Spelled(Sequence["Row"]):
+    """Rows of arrays that are spelled when somebody looks at them."""
+
+    def __init__(
+        self, owner: Maintained, name: str, columns: Sequence[Array], chosen: np.ndarray
+    ) -> None:
+        self._owner = owner
+        self._kinds = owner.relations[name].kinds
+        self._columns = [one[chosen] for one in columns]
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:  # type: ignore[override]
+        if isinstance(place, slice):
+            return self._rows([one[place] for one in self._columns])
+        (row,) = self._rows([one[place : place + 1 or None] for one in self._columns])
+        return row
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows(self._columns))
+
+    def _rows(self, columns: Sequence[Array]) -> list[Row]:
+        codes = self._owner.codes
+        spelled = [codes.values(kind, one) for kind, one in zip(self._kinds, columns, strict=True)]
+        return list(zip(*spelled, strict=True))
+
+
+class _Numbers:
+    """Arrays as an Arrow stream."""
+
+    def __init__(self, columns: Sequence[Array]) -> None:
+        self._columns = columns
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+        connection = set_up_duckdb(duckdb.connect())
+        connection.register("rows", {f"c{n}": one for n, one in enumerate(self._columns)})
+        return connection.sql("SELECT * FROM rows").__arrow_c_stream__(requested_schema)
+
+
+# --------------------------------------------------------------------------------- what is kept
+
+
+def _below(program: AnalysedProgram, wanted: Iterable[str]) -> set[str]:
+    heads = rules_by_head(program)
+    found: set[str] = set()
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            for number in heads.get(name, ()):
+                for literal in program.rules[number].body:
+                    waiting += predicates_of(literal)
+    return found
+
+
+def reasons(program: AnalysedProgram, below: Iterable[str]) -> Iterator[str]:
+    """Say what of a program cannot be kept current row by row."""
+    names = set(below)
+    heads = rules_by_head(program)
+    for name in sorted(names):
+        predicate = program.program.predicates[name]
+        if predicate.given:
+            yield f"`{name}` has columns that are given"
+        if name in heads and name in program.external:
+            yield f"`{name}` has rules and rows from outside"
+        for number in heads.get(name, ()):
+            why = refusal(program.rules[number])
+            if why:
+                yield why
+
+
+def _openings(results: Results) -> Iterator[str]:
+    """Say what of an evaluation is more than rows that are there for certain."""
+    yield from (f"`{name}`: {why}" for name, why in results.left.items())
+    yield from (f"`{name}` is not settled for certain" for name in results.erring)
+    yield from (f"`{name}`: {why}" for name, why in results.loose.items())
+    for place, atom in enumerate(results.wanted):
+        if not results.is_closed(place):
+            yield f"`{atom.predicate}` is not settled for certain"
