@@ -254,7 +254,8 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
     The supposed world is written nowhere. Each supposition that the answer needs is an assumption,
     of its certificate too, so it can never be taken for the answer of the real world. Printed are
     both verdicts, the conclusions of the goal's rules that differ (rows that appear, vanish or have
-    another value; of a goal with variables all rows that differ), and the supposed proof.
+    another value; of a goal with variables all rows that differ), and the supposed proof of at most
+    1,000 rows.
 
     What rules derive is not set. A rule of --rules takes the place of the one with its `@[id]`, or
     is added; a file with the name of one of the project's rule files takes that file's place.
@@ -301,6 +302,9 @@ def print_both(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
     if not quiet:
         write("")
         print_proof(found.after, depth=depth)
+        if found.left_out:
+            rows = counted(found.left_out, "row")
+            note(f"{rows} more of the goal hold and are not proved here; `constat query` lists all")
 
 
 def _print_changes(found: WhatIf) -> None:
@@ -356,6 +360,7 @@ def _what_json(found: WhatIf) -> dict[str, object]:
             for one in found.changes
         ],
         "uncompared": found.uncompared,
+        "left_out": found.left_out,
         "stopped": found.stopped,
         "proof": json.loads(tree_to_json(after.tree)),
     }

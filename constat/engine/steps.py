@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import assert_never, cast
@@ -22,6 +22,7 @@ from constat.engine.batch import (
 from constat.engine.joins import Finder, join, pairs
 from constat.engine.relation import (
     Columns,
+    Key,
     Texts,
     are_distinct,
     assign,
@@ -509,17 +510,41 @@ class Steps:
 
     def _absence(self, step: Absence, batch: Batch) -> Batch:
         relation = self._state.relation(step.predicate)
-        key = tuple_getter(step.key)
         out = Batch()
-        plain = not relation.weak and not self._closed and not self._state.nulls
-        if plain and len(step.columns) == step.arity:
-            sure = relation.sure
-            over = self._state.clock.over
-            out.sure = [binding for binding in over(batch.sure) if key(binding) not in sure]
+        over = self._state.clock.over
+        doubtful = self._doubtful(step, len(batch.sure))
+        if doubtful is None:
+            for binding in over(batch.sure):
+                self._keep(out, binding, CERTAIN, self._absence_strength(step, binding))
             return self._absence_weak(step, batch, out)
-        for binding in self._state.clock.over(batch.sure):
-            self._keep(out, binding, CERTAIN, self._absence_strength(step, binding))
+        key: Callable[[Binding], Key]
+        there: Collection[Key]
+        if len(step.columns) == step.arity:
+            key, there = tuple_getter(step.key), relation.sure.keys()
+        else:
+            key = key_getter(step.key)
+            there = relation.lookup(step.columns, ()).keys()
+        if not doubtful:
+            out.sure = [binding for binding in over(batch.sure) if key(binding) not in there]
+            return self._absence_weak(step, batch, out)
+        for binding in over(batch.sure):
+            asked = key(binding)
+            if asked in doubtful:
+                self._keep(out, binding, CERTAIN, self._absence_strength(step, binding))
+            elif asked not in there:
+                out.sure.append(binding)
         return self._absence_weak(step, batch, out)
+
+    def _doubtful(self, step: Absence, count: int) -> Collection[Key] | None:
+        """Give the keys of rows that are not certain, or `None` where any key may be one."""
+        relation = self._state.relation(step.predicate)
+        if self._closed or self._state.nulls or len(relation.weak) > count:
+            return None
+        whole = len(step.columns) == step.arity
+        key = tuple_getter(step.columns) if whole else key_getter(step.columns)
+        if any(OPEN in row for row in relation.weak):
+            return None
+        return frozenset(map(key, relation.weak))
 
     def _absence_weak(self, step: Absence, batch: Batch, out: Batch) -> Batch:
         for binding, strength in self._state.clock.over(batch.weak):

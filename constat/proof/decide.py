@@ -195,7 +195,8 @@ class Decision:
     shows it is too large to write down and to check.  ``recorded_conflicts`` are those of a
     certificate that is made again.  ``gaps_left`` counts gaps that are not listed.  ``program`` is
     the one that was asked, where it has given columns, of which evaluation knows none.  The clock
-    ``writing`` bounds how long its certificate may take, until it is released.
+    ``writing`` bounds how long its certificate may take, until it is released.  ``left_out``
+    counts further certain rows of the goal, which are not shown.
     """
 
     goal: Atom
@@ -212,6 +213,7 @@ class Decision:
     gaps_left: int = 0
     program: AnalysedProgram | None = None
     writing: Clock = field(default=UNTIMED, compare=False, repr=False)
+    left_out: int = 0
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -236,6 +238,16 @@ class Decision:
         return self.proof.answers
 
 
+@frozen
+class _Wanted:
+    """What is wanted of the proof: the best, the first of a ranking, at most so many rows."""
+
+    exhaust: bool = False
+    ranking: Ranking | None = None
+    most: int | None = None
+    every: bool = False
+
+
 def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     engine: Engine,
     program: AnalysedProgram,
@@ -245,17 +257,20 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     *,
     exhaust: bool = False,
     ranking: Ranking | None = None,
+    most: int | None = None,
+    every: bool = False,
     observe: Observer = ignore_event,
 ) -> Decision:
     """Evaluate a goal and say what follows.
 
     With `exhaust` the most confident proof is looked for; with a `ranking` the first by it: of
-    those the lowest or the smallest, within a bound of steps. Where null cells leave the goal open
-    it is evaluated again with what somebody says of them.
+    those the lowest or the smallest, within a bound of steps. `every` row of the goal is looked
+    for, also where the first settles it; `most` says how many are shown at most. Where null cells
+    leave the goal open it is evaluated again with what somebody says of them.
     """
     limits = limits.begun()
     arguments = (engine, program, goal)
-    wanted = (exhaust or ranking is not None, ranking, observe)
+    wanted = (_Wanted(exhaust or ranking is not None, ranking, most, every), observe)
     first = _once(*arguments, externals, limits, *wanted)
     if first.verdict is not Verdict.UNRESOLVED:
         return first
@@ -272,19 +287,19 @@ def _once(  # noqa: PLR0913, PLR0917  as above
     goal: Atom,
     externals: Externals,
     limits: Limits,
-    exhaust: bool,  # noqa: FBT001  as above
-    ranking: Ranking | None,
+    wanted: _Wanted,
     observe: Observer,
 ) -> Decision:
     """Evaluate a goal once and say what follows."""
     projected = with_projections(program)
     proving = limits.proving()
     bounds = replace(limits, afterwards=proving)
+    exhaust = wanted.exhaust or wanted.every
     outcome = engine.evaluate(projected, goal, externals, bounds, exhaust=exhaust, observe=observe)
     # The proof has what evaluation left of the time, and a grace.
     budget = Budget(seconds=min(limits.left, _REPLAY_SECONDS))
     replay = Replay(engine, outcome, externals, limits, budget)
-    deciding = _Deciding(replay, outcome, exhaust, ranking, proving)
+    deciding = _Deciding(replay, outcome, wanted, proving)
     strength = outcome.strength(goal)
     try:
         if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
@@ -353,8 +368,7 @@ class _Deciding:
 
     replay: Replay
     outcome: Outcome
-    exhaust: bool
-    ranking: Ranking | None
+    wanted: _Wanted
     clock: Clock
 
     def proved(self) -> Decision:
@@ -389,18 +403,22 @@ class _Deciding:
 
     def shown(self, reading: Reading) -> tuple[Proof, int | None]:
         """Prove the goal; also give the best confidence there is, where it was looked for."""
-        answers = answers_in(reading, self.outcome.goal)
-        if not answers:
+        every = answers_in(reading, self.outcome.goal)
+        if not every:
             raise UnsupportedError("a goal is called proved, and no row of it is certain")
+        answers = every[: self.wanted.most]
         proof = self._first_shown(reading, answers)
+        proof.left_out = len(every) - len(answers)
         certain = confidence_of(proof) == MILLION
-        if not self.exhaust or (certain and self.ranking is None):
+        ranking = self.wanted.ranking
+        if not self.wanted.exhaust or (certain and ranking is None):
             return proof, None
         # A better proof is worth the time that was allowed, and no grace.
         reading = replace(reading, clock=self.replay.limits.running())
         better = Proof(reading, self.outcome.goal)
+        better.left_out = proof.left_out
         try:
-            better.prefer(first_nodes(reading, answers, _BEST_STEPS, self.ranking))
+            better.prefer(first_nodes(reading, answers, _BEST_STEPS, ranking))
             better.show(answers, bounded=False)
         except TooLargeError:
             return proof, None
@@ -414,7 +432,7 @@ class _Deciding:
         except UnshownError as unshown:
             # One of them rests on an absence that a certificate cannot show; others need not.
             try:
-                nodes = first_nodes(reading, answers, _BEST_STEPS, self.ranking)
+                nodes = first_nodes(reading, answers, _BEST_STEPS, self.wanted.ranking)
             except TooLargeError:
                 raise unshown from None
             proof = Proof(reading, self.outcome.goal)
@@ -446,6 +464,7 @@ class _Deciding:
             gaps=(),
             outcome=self.outcome,
             proof=proof,
+            left_out=proof.left_out,
         )
 
 
@@ -534,12 +553,21 @@ def _possible(reading: Reading) -> Proof:
 
 def answers_in(reading: Reading, goal: Atom) -> tuple[Fact, ...]:
     """Return the certain rows that match a goal, in order."""
-    found = [
-        (goal.predicate, row)
-        for row in reading.outcome.rows(goal.predicate, reading.certain)
-        if OPEN not in row and agrees(goal, row)
+    rows = reading.outcome.rows(goal.predicate, reading.certain)
+    names = {term.name for term in goal.terms if isinstance(term, Variable)}
+    # Each row of values is an instance of a goal whose terms are different variables.
+    any_values = len(names) == len(goal.terms)
+    found: list[Row] = [
+        row  # type: ignore[misc]  # without a placeholder
+        for row in rows
+        if OPEN not in row
+        and ((any_values and NullCell not in map(type, row)) or agrees(goal, row))
     ]
-    return tuple(sorted(found, key=lambda fact: tuple(map(str, fact[1]))))  # type: ignore[arg-type]
+    return tuple([(goal.predicate, row) for row in sorted(found, key=_texts)])
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    return tuple(map(str, row))
 
 
 def agrees(goal: Atom, row: OpenRow) -> bool:

@@ -94,6 +94,8 @@ class Proof:
         self.goal = goal
         self.slice = Slice(reading, book=book)
         self.answers: tuple[Fact, ...] = ()
+        self.left_out = 0
+        """How many certain rows of the goal it was not asked to show."""
         self.nodes: dict[Fact, Node] = {}
         self.confidences: dict[Fact, int] = {}
         self._derived: dict[Fact, Node] = {}

@@ -141,6 +141,22 @@ def test_negation_of_some_columns_denies_every_row_that_matches() -> None:
     assert strengths(out) == {(2,): CERTAIN}
 
 
+@pytest.mark.parametrize("held", [ACCEPTED, POSSIBLE, CONCEIVABLE])
+def test_negation_among_rows_that_may_be_there_keeps_the_order(held: int) -> None:
+    known = state()
+    known.add("p", [(2, 5)], [((1, 5), held)])
+    out, _ = execute(known, Absence("p", (0,), (0,), 2), Batch([(4,), (1,), (2,), (3,)]))
+    assert out.sure == [(4,), (3,)]
+    assert out.weak == [((1,), CERTAIN - 1 - held)]
+
+
+def test_negation_among_open_rows_denies_no_row() -> None:
+    known = state()
+    known.add("p", [], [((OPEN, 5), POSSIBLE)])
+    out, _ = execute(known, Absence("p", (0,), (0,), 2), Batch([(1,), (2,)]))
+    assert (out.sure, out.weak) == ([], [((1,), POSSIBLE), ((2,), POSSIBLE)])
+
+
 def test_negation_of_an_unknown_value_is_possible() -> None:
     batch = Batch(weak=[((OPEN,), ACCEPTED), ((OPEN,), CONCEIVABLE)])
     out, _ = execute(state(), Absence("q", (0,), (0,), 1), batch)

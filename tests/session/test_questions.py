@@ -8,11 +8,14 @@ import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import pytest
 
 from constat import Session
+from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
+from constat.session import hypotheses
 from tests.examples.shop import LIBRARY
 
 if TYPE_CHECKING:
@@ -127,6 +130,25 @@ def test_of_a_goal_with_variables_all_rows_that_differ_are_told(session: Session
     } | {row["c"] for row in session.query('customer_tier(?c, "gold"), !blocked(?c)')}
     assert gone == {f"is_vip({name})" for name in before - after}
     assert gone
+
+
+def test_of_many_rows_all_are_compared_and_some_are_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules = """
+    .decl one(i: number)
+    .decl free(i: number)
+    one(?i) :- ?i = range(0, 15).
+    free(?i) :- one(?i), !blocked(?i).
+    """
+    monkeypatch.setattr(hypotheses, "_MOST_PROVED", 5)
+    with Session(rules=rules, facts={"blocked": pd.DataFrame({"i": [7]})}) as session:
+        found = session.what_if("free(?i)", remove=["blocked(7)"])
+        wider = session.what_if("free(?i)", add=["blocked(14)", "blocked(3)"])
+    assert [(one.kind, one.after) for one in found.changes] == [("appeared", "free(7)")]
+    assert (found.left_out, found.after.tree.roots[5:]) == (9, ())
+    assert check_certificate(found.certificate).accepted
+    assert [one.before for one in wider.changes] == ["free(3)", "free(14)"]
 
 
 def test_a_conjunction_can_be_asked(session: Session) -> None:

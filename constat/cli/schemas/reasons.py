@@ -273,6 +273,9 @@ class WhatIfResult(TypedDict):
     before: BeforeResult
     changes: Annotated[list[WhatIfChange], "The conclusions that differ."]
     uncompared: Annotated[Count, "How many more rows could not be compared."]
+    left_out: Annotated[
+        Count, "How many rows of the goal hold in the supposed world and are in no proof."
+    ]
     stopped: Annotated[str, "Why a world was not evaluated to its end; else empty."]
     proof: Annotated[
         dict[str, object], "The proof, as `constat schema prove` describes it under `proof`."
