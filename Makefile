@@ -100,6 +100,15 @@ dbt: $(STAMP) ## Fetch dbt into .venv/dbt/ for the test that builds its example 
 		"duckdb==$$($(BIN)/python -c 'import duckdb; print(duckdb.__version__)')"; } \
 		|| echo "dbt is not available"
 
+# Never fails either. The wheels are large, and pandas makes other frames where Arrow's is installed:
+# so they lie beside the environment, and only what asks for Spark sees them.
+SPARK := $(VENV)/spark
+.PHONY: spark
+spark: $(STAMP) ## Fetch Spark's client and the server Sail into .venv/spark/ for the tests of `--engine spark`.
+	@test -d $(SPARK)/pysail || $(BIN)/uv pip install --quiet --python $(BIN)/python --target $(SPARK) \
+		--no-deps "pyspark-client>=4.1,<5" "pysail>=0.7" googleapis-common-protos grpcio grpcio-status \
+		protobuf pyarrow zstandard || echo "Spark is not available"
+
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
@@ -149,11 +158,15 @@ test-newcomer: install ## Run the way from the wheel to a checked proof, in an e
 test-site: install browser ## Run the tests that build the site of the documentation.
 	$(EXTRA) "site and not slow"
 
+.PHONY: test-spark
+test-spark: install spark ## Run the tests that compute on a Spark Connect server.
+	PYTHONPATH="$(abspath $(SPARK))" $(EXTRA) "spark and not slow"
+
 .PHONY: test-data
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
-OUTSIDE := postgres or mariadb or sandbox or browser or notebook or newcomer or site or data
+OUTSIDE := postgres or mariadb or sandbox or browser or notebook or newcomer or site or spark or data
 
 .PHONY: test-examples
 test-examples: install dbt ## Run examples, libraries and the commands of pages whole, of which the core has samples.
@@ -169,7 +182,8 @@ test-laws: install ## Run the long families of cases, of which the core has samp
 
 .PHONY: test-extras
 test-extras: install browser servers dbt ## Run the tests of all extras.
-	$(EXTRA) "($(OUTSIDE) or examples or faults or laws) and not slow"
+	$(EXTRA) "($(subst spark or ,,$(OUTSIDE)) or examples or faults or laws) and not spark and not slow"
+	@$(MAKE) --no-print-directory test-spark
 
 .PHONY: test-all
 test-all: test test-extras ## Run the core, then all extras.

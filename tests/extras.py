@@ -51,6 +51,7 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "notebook": frozenset({"kernel"}),
         "newcomer": frozenset({"installed"}),
         "site": frozenset({"site"}),
+        "spark": frozenset({"spark_server"}),
         "data": frozenset({"data_folder"}),
         "examples": frozenset(),
         "faults": frozenset(),

@@ -190,7 +190,7 @@ _NEEDING_VERDICTS: Final = (
     "bulk",
 )
 _BINARY: Final = MappingProxyType({"parquet": write_parquet, "arrow": write_arrow})
-_ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
+_ENGINES: Final = ("auto", "reference", "forward", "spark", "pydatalog")
 
 
 class Checking(click.ParamType["int | str"]):
@@ -285,8 +285,9 @@ class _Wanted:
     type=click.Choice(_ENGINES),
     default=_ENGINES[0],
     show_default=True,
-    help="Who answers: reference goes goal by goal, forward computes whole relations, auto chooses "
-    "by how much there is to read; pydatalog is a second opinion without verdicts.",
+    help="Who answers: reference goes goal by goal, forward computes whole relations, spark "
+    "does so on the server that the project names, auto chooses between the first two by how much "
+    "there is to read; pydatalog is a second opinion without verdicts.",
 )
 @draft_options
 @project_option
@@ -429,8 +430,8 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
         refuse_with_another(engine, *_NEEDING_VERDICTS)
     found = []
     counts = isinstance(wanted.check, int)
-    if wanted.confidence and engine == _ENGINES[2]:
-        message = "`--engine forward` keeps no proofs, from which confidences are found"
+    if wanted.confidence and engine in _ENGINES[2:4]:
+        message = f"`--engine {engine}` keeps no proofs, from which confidences are found"
         found.append(Diagnostic("C0432", message, help="leave `--engine` out"))
     proving = wanted.confidence or wanted.explained is not None or wanted.check is not None
     if wanted.materialized and proving:

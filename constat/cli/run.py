@@ -16,7 +16,7 @@ from constat.diagnostics import ConstatError, render, to_json
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Resources
 from constat.plan.forward import Strategy
-from constat.project.settings import CHECKS, OFF
+from constat.project.settings import CHECKS, OFF, SparkSetting
 from constat.session.run_relations import ENGINES
 from constat.session.running import RunOptions, RunSummary, run_program
 from constat.syntax import Mode
@@ -80,7 +80,19 @@ _FOREVER: Final = 1e9
     type=click.Choice(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="What computes: in bulk, or row by row.",
+    help="What computes: in bulk, row by row, or in bulk on a Spark Connect server.",
+)
+@click.option(
+    "--remote",
+    metavar="ADDRESS",
+    envvar="SPARK_REMOTE",
+    help="The Spark Connect server of --engine spark, like sc://localhost:15002.",
+)
+@click.option(
+    "--scratch",
+    metavar="FOLDER",
+    default="",
+    help="Where Spark keeps what it computes; default: a temporary folder, if it runs here.",
 )
 @click.option(
     "--word-size",
@@ -174,6 +186,8 @@ def _options(  # noqa: PLR0913  one argument for each option
     include: tuple[str, ...],
     mode: str | None,
     engine: str,
+    remote: str | None,
+    scratch: str,
     word_size: str,
     timeout: float | None,
     threads: int | None,
@@ -192,7 +206,14 @@ def _options(  # noqa: PLR0913  one argument for each option
         Resources(seconds=seconds, memory=memory or 0, threads=threads or 0),
         None if strategy is None else Strategy(strategy),
         check,
+        _spark(remote, scratch) if engine == "spark" else None,
     )
+
+
+def _spark(remote: str | None, scratch: str) -> SparkSetting:
+    if not remote:
+        raise click.UsageError("--engine spark needs --remote ADDRESS, like sc://localhost:15002")
+    return SparkSetting(remote, scratch)
 
 
 def _json(summary: RunSummary, printed: Iterable[str]) -> dict[str, object]:

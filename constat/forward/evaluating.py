@@ -19,9 +19,18 @@ from constat.forward.division import (
     used_by_head,
 )
 from constat.forward.erring import Errors, asked_for, lookings
-from constat.forward.gathering import Gathering
+from constat.forward.gathering import Gathering, is_read_there
 from constat.forward.grading import grade_program
-from constat.forward.inputs import Files, Frame, Options, Outside, Rows, Viewed, over_views
+from constat.forward.inputs import (
+    Files,
+    Frame,
+    Options,
+    Outside,
+    Placed,
+    Rows,
+    Viewed,
+    over_views,
+)
 from constat.forward.results import Results, StoredRelations
 from constat.forward.stages import (
     Bounds,
@@ -121,6 +130,10 @@ def evaluate(
     Raises `ResourceError` at a bound of the resources, with the finished stages as notes, and
     `ConstatError` where an input is damaged.
     """
+    if options.spark is not None:
+        names = program.external
+        placed = {name: Placed(at) for name, at in options.spark.tables.items() if name in names}
+        inputs = {**inputs, **placed}
     return _Evaluation(program, tuple(wanted), inputs, options, observe).run()
 
 
@@ -181,6 +194,8 @@ class _Evaluation:
         magic = self.options.magic
         while True:
             task = self._task(gathering, left, errors)
+            if self.options.spark is not None and task.division.open_wanted:
+                raise _open_for_spark(left)
             plan = self._planned(task, gathering, magic=magic)
             found = self._computed(plan, task, gathering, bounds, errors)
             if isinstance(found, Results):
@@ -281,6 +296,7 @@ class _Evaluation:
             magic=magic,
             rewrite=self.options.rewrite,
             memory=self.options.resources.memory,
+            encode=self.options.spark is None,
         )
         sizes = Sizes({name: float(rows or 0) for name, rows in counts.items()})
         return plan_forward(task.program, task.atoms(), sizes, options)
@@ -311,7 +327,10 @@ class _Evaluation:
             if unfit:
                 database.close()
                 return {unfit: "its values fit no column"}
-            run.run()
+            if self.options.spark is None:
+                run.run()
+            else:
+                self._on_spark(run, task, gathering)
             doubted = task.doubted(plan, database)
             if doubted and not self._is_loose(gathering, task.division):
                 database.close()
@@ -331,6 +350,13 @@ class _Evaluation:
                 for line in progress_notes(plan, run.reports):
                     problem.add_note(line)
             raise
+
+    def _on_spark(self, run: StageRun, task: Task, gathering: Gathering) -> None:
+        """Compute the stages on a Spark server, and bring what is wanted here."""
+        from constat.forward.distributed import compute_on_spark  # noqa: PLC0415  loaded when it is used
+
+        sources = {name: gathering.found[task.origin(name)] for name in run.plan.inputs}
+        compute_on_spark(run, sources)
 
     def _derived_by(self, stage: Stage, task: Task) -> frozenset[str]:
         """Name the predicates of the program that a stage derives, itself or beside others."""
@@ -362,6 +388,8 @@ class _Evaluation:
                 database.declare(relation)
             for name in plan.inputs:
                 given = task.origin(name)
+                if self.options.spark is not None and is_read_there(gathering.found[given]):
+                    continue
                 try:
                     gathering.found[given].load(database, name)
                 except StrategyError as problem:
@@ -417,7 +445,7 @@ class _Evaluation:
                     found[name] = GivenRows(partial(iter, rows))
                 case Files(files):
                     found[name] = GivenRows(partial(_rows_of, files))
-                case Frame() | Viewed():
+                case Frame() | Viewed() | Placed():
                     # A frame that could not be loaded was refused with its reason; the
                     # goal-directed engine reads what a view is of.
                     pass
@@ -442,6 +470,14 @@ def _known_rows(results: Results) -> list[Row]:
     weak = (row for row, _ in results.weak_rows(0) if OPEN not in row and not null_cells(row))
     found: dict[Row, None] = dict.fromkeys(chain(sure, weak))  # type: ignore[arg-type]  # no placeholder
     return list(found)
+
+
+def _open_for_spark(left: Mapping[str, str]) -> ConstatError:
+    told = [f"`{name}`: {why}" for name, why in sorted(left.items())]
+    message = "what is asked rests on something that is not known for certain"
+    help_ = "ask with `--engine forward`, which leaves that to the goal-directed engine"
+    note = "; ".join(told[:3]) or "Spark computes what is settled"
+    return ConstatError([Diagnostic("C0681", message, note=note, help=help_)], exit_code=78)
 
 
 def _unloadable(name: str, problem: StrategyError) -> ConstatError:

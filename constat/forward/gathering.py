@@ -36,6 +36,7 @@ from constat.forward.inputs import (
     Frame,
     Nulls,
     Outside,
+    Placed,
     Rows,
     Streamed,
     Viewed,
@@ -74,7 +75,7 @@ class Gathered:
     predicate: Predicate
     closed: bool
     rows: float | None = None
-    source: Rows | Files | Frame | Readable | Streamed | None = None
+    source: Rows | Files | Frame | Readable | Streamed | Placed | None = None
     grades: Mapping[Grade, tuple[Row, ...]] = field(default_factory=dict)
     why: str = ""
     nulls: Nulls = field(default_factory=Nulls)
@@ -108,8 +109,15 @@ class Gathered:
                 load_stream(database, name, source)
             case Streamed():
                 source.load(database, name)
+            case Placed():
+                raise AssertionError("what lies elsewhere is read there")
             case _:
                 assert_never(source)
+
+
+def is_read_there(gathered: Gathered) -> bool:
+    """Whether a server may read the rows by itself, from files or a table of its own."""
+    return isinstance(gathered.source, Files | Placed)
 
 
 @dataclass(slots=True)
@@ -155,6 +163,8 @@ class Gathering:
                 length = getattr(frame, "__len__", None)
                 count = None if length is None else float(length())
                 return Gathered(predicate, closed=True, rows=count, source=given)
+            case Placed():
+                return Gathered(predicate, closed=True, source=given)
             case Outside(external):
                 return self._ask(predicate, external, wish)
             case Viewed(view):

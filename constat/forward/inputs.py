@@ -36,6 +36,7 @@ from constat.logic import (
     term_variables,
 )
 from constat.plan.forward import Relation, Strategy
+from constat.project.settings import SparkSetting
 from constat.sql import Database, loading, trees
 
 if TYPE_CHECKING:
@@ -459,7 +460,14 @@ class Viewed:
     view: View
 
 
-Input = Rows | Files | Frame | Outside | Viewed
+@frozen
+class Placed:
+    """A relation that the engine itself reads where it lies; its rows never come here."""
+
+    where: str
+
+
+Input = Rows | Files | Frame | Outside | Viewed | Placed
 
 
 @frozen
@@ -473,7 +481,8 @@ class Options:
     as far as that is exact (see `grading`), without it the reference engine says all of it. Above
     `loose_above` rows of inputs it is computed in bulk also where that engine may decide more
     (see `loosening`); without a number it never is. Without `rewrite` the rules stay as they are
-    written, so that the rounds of stamps are those of the rules.
+    written, so that the rounds of stamps are those of the rules. With `spark` every stage is
+    computed there, or what it would compute differently is refused.
     """
 
     resources: Resources = field(default_factory=Resources)
@@ -485,3 +494,4 @@ class Options:
     graded: bool = False
     loose_above: int | None = None
     rewrite: bool = True
+    spark: SparkSetting | None = None

@@ -68,6 +68,7 @@ from constat.project.settings import (
     read_facts,
     read_memory,
     read_record,
+    read_spark,
 )
 
 if TYPE_CHECKING:
@@ -733,6 +734,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "catalog": "which values of sources may be shown",
         "explore": "bounds of the steps of an exploration, and the sandbox",
         "memory": "how much of a conversation a model is told",
+        "engines": "where else whole relations are computed, for `--engine spark`",
     }
 )
 """The keys of the first level, and what each says."""
@@ -855,6 +857,7 @@ class _Loading:
             sub_plans=read_sub_plans(top.get("sub_plans"), self.sections),
             explore=read_explore(top.get("explore"), self.environment, self.sections),
             memory=read_memory(top.get("memory"), self.folder, self.sections),
+            spark=read_spark(top.get("engines"), self.environment, self.sections),
             rule_folders=tuple(self.rule_folders),
             config_name=CONFIGURATION,
         )

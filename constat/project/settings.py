@@ -59,6 +59,49 @@ class SubPlanSetting:
     depth: int = 2
 
 
+@frozen
+class SparkSetting:
+    """Which Spark Connect server computes where `--engine spark` asks for it.
+
+    `remote` may hold a token. `folder` is where the server keeps what it computes, seen by all of
+    its workers; empty stands for a temporary folder of this machine, if the server runs here.
+    `tables` tells for predicates which table of Spark holds their rows, or which path of Parquet.
+    """
+
+    remote: str = field(repr=False)
+    folder: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
+
+
+_ENGINES: Final = ("spark",)
+_SPARK_KEYS: Final = ("remote", "folder", "tables")
+
+
+def read_spark(
+    node: Node | None, environment: Mapping[str, str], sections: Sections
+) -> SparkSetting | None:
+    """Read `engines: {spark: ...}`."""
+    if node is None:
+        return None
+    given = sections.table(node, "`engines`", _ENGINES).get("spark")
+    if given is None:
+        return None
+    found = sections.table(given, "`spark`", _SPARK_KEYS)
+    texts = {}
+    for key in ("remote", "folder"):
+        one = expand(sections.text(found.get(key), f"`{key}`"), environment)
+        if one.malformed or one.text is None:
+            message = f"`{key}` names an environment variable that is not set"
+            sections.complain("C0511", message, found[key])
+        texts[key] = one.text or ""
+    if "remote" not in found:
+        hint = 'write `spark: {remote: "sc://localhost:15002"}`'
+        sections.complain("C0504", "`spark` has no `remote`", given, hint=hint)
+    listed = sections.entries(found["tables"], "`tables`") if "tables" in found else ()
+    tables = {key.text: sections.text(value, f"`{key.text}`") for key, value in listed}
+    return SparkSetting(texts["remote"], texts["folder"], tables)
+
+
 # Without a configuration steps of Python run only where the machine can keep them in.
 
 _KEYS: Final = (
@@ -747,6 +790,7 @@ class Project:
     catalog: CatalogSetting = field(default_factory=CatalogSetting)
     explore: ExploreSetting = field(default_factory=ExploreSetting)
     memory: MemorySetting = field(default_factory=MemorySetting)
+    spark: SparkSetting | None = None
     rule_folders: tuple[Path, ...] = ()
     packages: tuple[Package, ...] = ()
     config_name: str = "constat.yaml"

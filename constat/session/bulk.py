@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     )
     from constat.forward import Results
     from constat.logic import Row, Value
+    from constat.project.settings import SparkSetting
     from constat.session.checking import Checks
     from constat.sql import Database
 
@@ -115,6 +116,8 @@ class Asked:
     created: str
     whole: BulkOptions = UNCHECKED
     least: AnalysedProgram | None = None
+    spark: SparkSetting | None = None
+    """Where it is computed instead of here."""
 
     @property
     def resources(self) -> Resources:
@@ -779,7 +782,13 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
             with_projections(compiled.program),
             [compiled.goal],
             inputs,
-            Options(asked.resources, calls=asked.limits.calls, graded=True, loose_above=MANY),
+            Options(
+                asked.resources,
+                calls=asked.limits.calls,
+                graded=True,
+                loose_above=MANY,
+                spark=asked.spark,
+            ),
             observe,
         )
     except ResourceError as problem:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from constat.forward import Files, Results, Rows
     from constat.logic import Predicate, Row
     from constat.plan.forward import Strategy
+    from constat.project.settings import SparkSetting
     from constat.recount import Recount
 
 # The lines and their order are those that `fact_writing` and `sorted` would give; so only kinds
@@ -149,7 +150,7 @@ class _Given:
 # A relation is whole and certain, or `ConstatError` says which rule could not be evaluated with
 # which values; both engines give the same rows in the same order.
 
-ENGINES: Final = ("forward", "reference")
+ENGINES: Final = ("forward", "reference", "spark")
 # Loaded where they are needed: neither does for the other engine.
 UNBOUNDED: Final = Resources(seconds=1e9)
 _LONGEST: Final = 3600.0
@@ -192,6 +193,7 @@ class Computation:
     resources: Resources = UNBOUNDED
     strategy: Strategy | None = None
     check: str = OFF
+    spark: SparkSetting | None = None
 
     def goal(self, predicate: str) -> Atom:
         """Give the goal of all rows of a predicate."""
@@ -215,7 +217,9 @@ def computed(computation: Computation, engine: str) -> Iterator[Relations]:
             computation.program,
             [computation.goal(name) for name in computation.wanted],
             inputs,
-            forward.Options(resources=resources, strategy=computation.strategy),
+            forward.Options(
+                resources=resources, strategy=computation.strategy, spark=computation.spark
+            ),
             computation.observe,
         )
         with results:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer
     from constat.logic import Literal
     from constat.plan.forward import Strategy
+    from constat.project.settings import SparkSetting
     from constat.recount import Recount
     from constat.session.run_relations import Relations
     from constat.syntax import Port
@@ -228,7 +229,8 @@ class RunOptions:
     the folders besides its own that the program may include files from. `resources` bound the
     work, `strategy` is taken in bulk wherever it gives the right answer. What is computed in bulk
     is counted again from the rules, by another way, as `check` says: `always` before anything is
-    written, in the `background` afterwards, or it is `off`.
+    written, in the `background` afterwards, or it is `off`. `spark` says where the engine of that
+    name computes.
     """
 
     facts: Path
@@ -240,6 +242,7 @@ class RunOptions:
     resources: Resources = UNBOUNDED
     strategy: Strategy | None = None
     check: str = OFF
+    spark: SparkSetting | None = None
 
 
 @frozen
@@ -290,6 +293,7 @@ def run_program(
         options.resources,
         options.strategy,
         options.check,
+        options.spark,
     )
     with Replacements() as files:
         with computed(computation, options.engine) as relations:

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from constat.library import Checked
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Predicate, Value
-    from constat.project.settings import Sight
+    from constat.project.settings import Sight, SparkSetting
     from constat.proof.decide import Decision
     from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
@@ -365,7 +365,8 @@ class Session(
 
         Also of a conjunction: `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`. With
         `confidence` each proved row has one. `engine` is `reference` (goal by goal), `forward`
-        (whole relations, in bulk) or `auto`: forward where there is much to go through; the
+        (whole relations, in bulk), `spark` (in bulk, on the server that the project names) or
+        `auto`: forward where there is much to go through, never Spark; the
         answers are the same, but that rows of bulk are computed, and proved only where they are
         checked. `check` is `always` (they are counted again from the rules, by another way),
         `background` (they wait for that two seconds, then it goes on beside what comes next, and
@@ -515,7 +516,8 @@ class Session(
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
-            large = Asked(compiled, externals, limits, created, bulk, read)
+            spark = self._spark() if engine == "spark" else None
+            large = Asked(compiled, externals, limits, created, bulk, read, spark)
             in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 
@@ -526,6 +528,14 @@ class Session(
         with self._turn:
             bounds = (limits or self._limits()).begun()
             return self._evaluated(observe, answered, bounds)
+
+    def _spark(self) -> SparkSetting:
+        """Give where the project says that Spark is. Raises `ConstatError`."""
+        if self.project.spark is None:
+            message = "the project names no Spark"
+            help_ = 'write `engines: {spark: {remote: "sc://localhost:15002"}}` into it'
+            raise ConstatError([Diagnostic("C0680", message, help=help_)])
+        return self.project.spark
 
     def prove_row(
         self, query: str, row: str, *, observe: Observer | None = None

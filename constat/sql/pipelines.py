@@ -23,7 +23,7 @@ from constat.plan import (
 )
 from constat.plan.forward import Layout, Reading
 from constat.sql import trees
-from constat.sql.trees import Functions, folded, has_constructor, may_fail
+from constat.sql.trees import has_constructor, may_fail
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -89,7 +89,7 @@ class Rows:
         self._flat = True
         self._layers = 0
         self._extra: list[str] = []
-        self._functions = Functions(outside, self.let)
+        self.functions = outside.functions(self.let)
 
     # ---------------------------------------------------------------------------------- slots
 
@@ -253,7 +253,7 @@ class Rows:
                     self._value(one, parameter)
                     for one, parameter in zip(arguments, parameters, strict=True)
                 ]
-                return self._functions.call(function, parameters, result, listed)
+                return self.functions.call(function, parameters, result, listed)
 
     def _ready(self, expression: Expression) -> None:
         """Spell out the texts that the calls read, then make the rows flat."""
@@ -272,7 +272,7 @@ class Rows:
             same = self.equal(self.cells[left.place], self.cells[right.place])
             return same if operator == "=" else trees.opposite(same)
         values = self.values([left, right], [kind, kind])
-        found = self._functions.compare(operator, kind, *values)
+        found = self.functions.compare(operator, kind, *values)
         match left, right:
             case (Call(function, (Slot(place),)), Literally(str() as wanted)) | (
                 Literally(str() as wanted),
@@ -496,7 +496,7 @@ def _total(inner: Rows, step: Fold) -> exp.Expr:
     target = None
     if step.target is not None and step.kind is not None:
         target = inner.value(step.target, step.kind)
-    return folded(inner.outside, step.function, step.kind, result, target)
+    return inner.functions.folded(step.function, step.kind, result, target)
 
 
 def _threshold_total(inner: Rows, step: Fold) -> exp.Expr:
@@ -506,7 +506,7 @@ def _threshold_total(inner: Rows, step: Fold) -> exp.Expr:
     if step.kind not in _EXACT_TOTALS or unwrapped(step.function)[1]:
         raise StrategyError("a threshold on a sum that SQL does not add up exactly")
     target = inner.value(step.target, step.kind)
-    total = trees.call("sum", target)
+    total = inner.functions.total(step.kind, target)
     if step.threshold is not None and step.threshold.proven:
         return total
     least = trees.call("min", target.copy())

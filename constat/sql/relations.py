@@ -13,7 +13,7 @@ from constat.logic import Kind
 from constat.sql import trees
 from constat.sql.connection import Connection, PythonFunctions
 from constat.sql.pipelines import TEXTS
-from constat.sql.trees import columns_of
+from constat.sql.trees import Functions, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -233,6 +233,10 @@ class Relations:
     def fold(self, function: str, kind: Kind, result: Kind) -> str:
         """The SQL function that folds a list."""
         return self._functions.fold(function, kind, result)
+
+    def functions(self, let: Callable[[exp.Expr], exp.Expr]) -> Functions:
+        """What writes calls for DuckDB."""
+        return Functions(self, let)
 
     def text_number(self, value: str) -> exp.Expr:
         """The number of a text as a tree."""

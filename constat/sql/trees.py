@@ -517,6 +517,10 @@ class Outside(Protocol):
         """The number of a text in the dictionary."""
         ...
 
+    def functions(self, let: Let) -> Functions:
+        """What writes calls and aggregates as the database computes them exactly."""
+        ...
+
 
 def may_fail(function: str, parameters: tuple[Kind, ...], result: Kind) -> bool:
     """Whether there are values for which the function errs."""
@@ -722,24 +726,31 @@ class Functions:
             return choose(same, near, _failure("no float has exactly this value"))
         return None
 
+    def folded(
+        self, function: str, kind: Kind | None, result: Kind, target: exp.Expr | None
+    ) -> exp.Expr:
+        """The aggregate of a group; `target` is evaluated for each row."""
+        plain, width = unwrapped(function)
+        if plain == "count":
+            return call("count", integer(1))
+        if target is None or kind is None:
+            raise AssertionError("only count has no target")
+        if plain in {"min", "max"}:
+            return call(plain, target)
+        if plain == "sum" and kind in {*_INTEGERS, Kind.DECIMAL}:
+            total = self.total(kind, target)
+            if width and kind in _INTEGERS:
+                return type(self)(self._outside, lambda node: node).wrapped(total, kind, width)
+            return self.narrowed(total, kind)
+        return call(self._outside.fold(function, kind, result), call("list", target))
 
-def folded(
-    outside: Outside, function: str, kind: Kind | None, result: Kind, target: exp.Expr | None
-) -> exp.Expr:
-    """The aggregate of a group; `target` is evaluated for each row."""
-    plain, width = unwrapped(function)
-    if plain == "count":
-        return call("count", integer(1))
-    if target is None or kind is None:
-        raise AssertionError("only count has no target")
-    if plain in {"min", "max"}:
-        return call(plain, target)
-    if plain == "sum" and kind in {*_INTEGERS, Kind.DECIMAL}:
-        total = call("sum", target)
-        if width and kind in _INTEGERS:
-            return Functions(outside, lambda node: node).wrapped(total, kind, width)
-        return cast(total, type_of(kind))
-    return call(outside.fold(function, kind, result), call("list", target))
+    def total(self, kind: Kind, target: exp.Expr) -> exp.Expr:  # noqa: ARG002  for other databases
+        """The exact sum of a group, in a type that is wider than the kind's."""
+        return call("sum", target)
+
+    def narrowed(self, wide: exp.Expr, kind: Kind) -> exp.Expr:
+        """A wide value as one of its kind; fails where it does not fit."""
+        return cast(wide, type_of(kind))
 
 
 def has_constructor(structure: exp.Expr, wanted: str, told: exp.Expr) -> exp.Expr:

@@ -33,7 +33,7 @@ from constat.sql.stages import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlglot import exp
 
@@ -103,6 +103,10 @@ class _WrittenTables:
     def fold(self, function: str, kind: Kind, result: Kind) -> str:
         """The name under which an aggregate over a list must be registered."""
         return f"constat_{_OTHER.sub('_', function)}_of_{kind.value.lower()}_{result.value.lower()}"
+
+    def functions(self, let: Callable[[exp.Expr], exp.Expr]) -> trees.Functions:
+        """What writes calls, as for DuckDB."""
+        return trees.Functions(self, let)
 
     def text_number(self, value: str) -> exp.Expr:
         """A look into the dictionary."""

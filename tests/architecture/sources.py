@@ -32,6 +32,8 @@ HEAVY: Final = frozenset(
             "jsonschema_rs",
             "langchain_core",
             "markdown_it",
+            "pyarrow",
+            "pyspark",
             "matplotlib",
         ),
         *("networkx", "openai", "packaging", "pandas", "polars", "prometheus_client"),

@@ -147,6 +147,7 @@ review: {}
 catalog: {}
 explore: {}
 memory: {}
+engines: {spark: {remote: "sc://localhost:15002"}}
 """
 _SETTINGS: Final = {
     "database `shop`": settings.Database,
@@ -168,6 +169,7 @@ _SETTINGS: Final = {
     "`catalog`": settings.CatalogSetting,
     "`explore`": settings.ExploreSetting,
     "`memory`": settings.MemorySetting,
+    "`spark`": settings.SparkSetting,
 }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from constat.forward import Results
     from constat.logic import Atom, OpenRow
     from constat.plan.forward import Strategy
+    from constat.project.settings import SparkSetting
     from tests.oracle.naive import World
     from tests.property.tables import Manner
 
@@ -49,11 +50,17 @@ def forward(
     strategy: Strategy | None = None,
     magic: bool | None = None,
     loose: bool = False,
+    spark: SparkSetting | None = None,
 ) -> Found:
     """Evaluate one goal forward; `loose` lets it decide less than the reference engine."""
     inputs = {name: Outside(one) for name, one in tables(program, world, manner).items()}
     options = Options(
-        RESOURCES, strategy=strategy, magic=magic, graded=True, loose_above=-1 if loose else None
+        RESOURCES,
+        strategy=strategy,
+        magic=magic,
+        graded=True,
+        loose_above=-1 if loose else None,
+        spark=spark,
     )
     with evaluate(program, [goal], inputs, options) as results:
         strategies = tuple(report.strategy for report in results.reports)

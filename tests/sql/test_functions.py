@@ -32,7 +32,6 @@ from constat.plan import Call, Literally, Slot
 from constat.plan.forward import Relation
 from constat.sql import Database, trees
 from constat.sql.pipelines import Cell, Names, Rows
-from constat.sql.trees import folded
 from tests.logic.strategies import CONSTRUCTORS, PATTERNS, STRUCTURES, VALUES, fields_of
 
 if TYPE_CHECKING:
@@ -291,7 +290,7 @@ def test_an_aggregate_is_the_exact_fold(
         rows = bound(database, relation)
         target = rows.value(Slot(0), kind)
         found = only(
-            database, rows.query([("v", folded(database, function, kind, result, target))])
+            database, rows.query([("v", rows.functions.folded(function, kind, result, target))])
         )
     except NO_SQL:
         assert expected is None or kind is Kind.DECIMAL
@@ -303,5 +302,5 @@ def test_floats_are_summed_with_one_rounding(database: Database) -> None:
     values = [1e308, 1e308, -1e308, 1.0, -1e308, 1e-300]
     relation = table_of(database, (Kind.FLOAT,), [(value,) for value in values])
     rows = bound(database, relation)
-    total = folded(database, "sum", Kind.FLOAT, Kind.FLOAT, rows.value(Slot(0), Kind.FLOAT))
+    total = rows.functions.folded("sum", Kind.FLOAT, Kind.FLOAT, rows.value(Slot(0), Kind.FLOAT))
     assert only(database, rows.query([("v", total)])) == 1.0

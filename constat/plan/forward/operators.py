@@ -186,7 +186,7 @@ class PlanOptions:
     rules are restricted to what a wanted constant demands; `None` decides by cost. Without
     `rewrite` the rules stay as they are written. Predicates in `open`, and what rests on them,
     are not rewritten: what is unknown of them is to be told by the rules as written. `memory` is
-    what a stage may take, in bytes; 0 stands for one GiB.
+    what a stage may take, in bytes; 0 stands for one GiB. Without `encode` texts stay texts.
     """
 
     strategy: Strategy | None = None
@@ -194,6 +194,7 @@ class PlanOptions:
     rewrite: bool = True
     open: frozenset[str] = frozenset()
     memory: int = 0
+    encode: bool = True
 
 
 # An estimate decides how something is computed and never what.

@@ -352,7 +352,7 @@ def encode_columns(draft: Draft) -> None:
                 frames[id(pipeline)] = framing.of_rule(pipeline.plan, rule)
     for wanted in draft.wanted:
         columns.declare(wanted.relation)
-    encoded = columns.encoded()
+    encoded = columns.encoded() if draft.options.encode else set[int]()
     for stage in draft.drafts:
         stage.base = [_laid_out(one, frames[id(one)], columns, encoded) for one in stage.base]
         stage.recursive = [

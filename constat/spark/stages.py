@@ -1,0 +1,263 @@
+"""A stage on Spark: one statement for each relation, or rounds that are driven from here."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import (
+    ResourceError,
+    RoundFinished,
+    StageReport,
+    StrategyError,
+    ignore_event,
+)
+from constat.plan import Fold, Join
+from constat.spark.connection import SparkFailureError
+from constat.spark.functions import written
+from constat.spark.loading import stated
+from constat.sql import trees
+from constat.sql.pipelines import PipelineText
+from constat.sql.stages import (
+    Names,
+    RoundTables,
+    all_rows,
+    new_rows,
+    nothing,
+    standing_alone,
+    variants_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlglot import exp
+
+    from constat.evaluation import Observer, Resources
+    from constat.logic import Kind, Row
+    from constat.plan.forward import ForwardPlan, Pipeline, Stage
+    from constat.spark.relations import Part, SparkRelations, SparkTables
+    from constat.sql.stages import Variant
+
+# A round costs tens of milliseconds on one server and a second on another before it touches a row,
+# so it is one statement for each relation. What it finds is kept as Parquet: a plan that grew by a
+# join in each round would be planned anew from the facts in each round.
+
+STATEMENT: Final = "spark statement"
+ROUNDS: Final = "spark rounds"
+_MOST_WRITTEN: Final = 50
+
+
+def unsupported(plan: ForwardPlan, tables: SparkTables) -> dict[str, str]:
+    """Name the rules that Spark would not compute exactly, with reasons; nothing is computed."""
+    found: dict[str, str] = {}
+    for stage in plan.stages:
+        names = {name: names_of(tables, name) for name in stage.predicates}
+        inside = RoundTables(tables, names)
+        own = frozenset(stage.predicates)
+        for pipeline in (*stage.base, *stage.recursive):
+            try:
+                for one in variants_of(tables, inside, pipeline, own):
+                    written(_rows_of(tables, inside, one))
+            except StrategyError as problem:
+                found[plan.program.rules[pipeline.plan.rule].id] = str(problem)
+            except RecursionError:
+                found[plan.program.rules[pipeline.plan.rule].id] = "it is too long for a statement"
+    return found
+
+
+def names_of(tables: SparkTables, name: str) -> Names:
+    """The views of a relation while the rounds of its stage run."""
+    table = tables.table(name)
+    return Names(table, f"{table}_delta", f"{table}_new")
+
+
+def _rows_of(tables: SparkTables, inside: RoundTables, variant: Variant) -> exp.Query:
+    head = PipelineText(tables, inside).head(variant.pipeline, touched=variant.touched)
+    return standing_alone(head.query)
+
+
+def run_stage(
+    relations: SparkRelations,
+    stage: Stage,
+    resources: Resources,
+    *,
+    observe: Observer = ignore_event,
+) -> StageReport:
+    """Compute the relations of a stage.
+
+    Raises `SparkFailureError` where the server fails, `ResourceError` at a bound.
+    """
+    started = time.monotonic()
+    _need_distinct(relations, (*stage.base, *stage.recursive))
+    rounds = Rounds(relations, stage, resources, observe)
+    try:
+        rounds.compute()
+    except SparkFailureError as problem:
+        if not problem.ours:
+            raise
+        # Perhaps the server computed something for rows that an earlier step removes.
+        rounds = Rounds(relations, stage, resources, observe)
+        relations.tables.careful = True
+        try:
+            rounds.compute()
+        finally:
+            relations.tables.careful = False
+    rows = {name: relations.count(name) for name in stage.predicates}
+    return StageReport(
+        number=stage.number,
+        strategy=ROUNDS if stage.recursive else STATEMENT,
+        rounds=rounds.rounds,
+        rows=rows,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _need_distinct(relations: SparkRelations, pipelines: Sequence[Pipeline]) -> None:
+    """Make the relations sets that aggregates count the rows of."""
+    for pipeline in pipelines:
+        for step in pipeline.plan.steps:
+            if isinstance(step, Fold):
+                for inner in step.steps:
+                    if isinstance(inner, Join):
+                        relations.make_distinct(inner.predicate)
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Runs the rounds of one stage; one that is not recursive has none."""
+
+    relations: SparkRelations
+    stage: Stage
+    resources: Resources
+    observe: Observer
+    rounds: int = 0
+    _deltas: dict[str, int] = field(default_factory=dict)
+    _names: dict[str, Names] = field(default_factory=dict)
+    _variants: list[Variant] = field(default_factory=list)
+    _written: dict[tuple[str, frozenset[int]], exp.Query] = field(default_factory=dict)
+
+    def compute(self) -> None:
+        """Compute all relations of the stage."""
+        for name in self.stage.predicates:
+            if self.relations.stored(name).relation.given:
+                self.relations.show_given(name)
+            part = self.relations.keep(name, self._start(name))
+            self.relations.replace(name, part)
+            self._deltas[name] = part.rows
+            if self.stage.recursive:
+                self._names[name] = names_of(self.relations.tables, name)
+                self._show_delta(name, part)
+        if not self.stage.recursive:
+            return
+        inside = RoundTables(self.relations.tables, self._names)
+        own = frozenset(self.stage.predicates)
+        for pipeline in self.stage.recursive:
+            self._variants.extend(variants_of(self.relations.tables, inside, pipeline, own))
+        first = True
+        while first or any(self._deltas.values()):
+            self._round(inside, first=first)
+            first = False
+
+    def _start(self, name: str) -> exp.Query:
+        """The rows of a relation before any recursion."""
+        relation = self.relations.stored(name).relation
+        queries: list[exp.Query] = []
+        if relation.given:
+            given = f"{self.relations.tables.table(name)}_given"
+            queries.append(trees.everything(trees.table(given)))
+        rows = self.stage.stated.get(name, ())
+        if len(rows) > _MOST_WRITTEN:
+            queries.append(trees.everything(trees.table(stated(self.relations, name, rows))))
+        else:
+            queries += _stated(rows, relation.kinds)
+        tables = self.relations.tables
+        for pipeline in self.stage.base:
+            if pipeline.head == name:
+                queries.append(standing_alone(PipelineText(tables, tables).head(pipeline).query))
+        return all_rows(queries or [nothing(relation)], relation=relation, distinct=False)
+
+    def _round(self, inside: RoundTables, *, first: bool) -> None:
+        found = {name: self._new(inside, name, first=first) for name in self._names}
+        total = 0
+        for name, part in found.items():
+            rows = 0 if part is None else part.rows
+            if part is not None and rows:
+                self.relations.add(name, part)
+                self._show_delta(name, part)
+            elif self._deltas[name]:
+                self._show_delta(name, None)
+            self._deltas[name] = rows
+            total += rows
+        if total:
+            self.rounds += 1
+            self.observe(RoundFinished(self.stage.predicates, self.rounds, total))
+        self._check_bounds()
+
+    def _new(self, inside: RoundTables, name: str, *, first: bool) -> Part | None:
+        """Keep the new rows, unless there can be none."""
+        active = frozenset(
+            number
+            for number, variant in enumerate(self._variants)
+            if variant.pipeline.head == name
+            and (first if variant.first_only else any(self._deltas[one] for one in variant.reads))
+        )
+        if not active:
+            return None
+        query = self._written.get((name, active))
+        if query is None:
+            relation = self.relations.stored(name).relation
+            tables = self.relations.tables
+            chosen = [self._variants[number] for number in sorted(active)]
+            queries = [_rows_of(tables, inside, one) for one in chosen]
+            typed = [all_rows(queries, relation=relation, distinct=False)]
+            query = self._written[name, active] = new_rows(relation, typed, self._names[name])
+        return self.relations.keep(name, query, distinct=False)
+
+    def _show_delta(self, name: str, part: Part | None) -> None:
+        relation = self.relations.stored(name).relation
+        parts = () if part is None else (part,)
+        self.relations.show(self._names[name].delta, relation, parts)
+
+    def _check_bounds(self) -> None:
+        self.relations.connection.check()
+        if self.rounds > self.resources.rounds:
+            raise ResourceError(f"the limit of {self.resources.rounds:,} rounds was reached")
+        rows = sum(self.relations.stored(name).rows for name in self.stage.predicates)
+        if rows > self.resources.rows:
+            raise ResourceError(f"the limit of {self.resources.rows:,} rows was reached", "rows")
+
+
+def _stated(rows: Sequence[Row], kinds: Sequence[Kind]) -> Iterator[exp.Query]:
+    """The rows that the rules state, written out."""
+    for row in rows:
+        outputs = [
+            (f"c{place}", trees.constant(value, kind))
+            for place, (value, kind) in enumerate(zip(row, kinds, strict=True))
+        ]
+        yield trees.select(outputs or [("c0", trees.integer(0))])
+
+
+def statements(plan: ForwardPlan, stage: Stage, tables: SparkTables) -> Iterator[tuple[str, str]]:
+    """Yield what runs for a stage, each statement with what it is for.
+
+    Raises `StrategyError` where a rule has no exact form.
+    """
+    names = {name: names_of(tables, name) for name in stage.predicates}
+    inside = RoundTables(tables, names)
+    for name in stage.predicates:
+        for pipeline in stage.base:
+            if pipeline.head == name:
+                head = standing_alone(PipelineText(tables, tables).head(pipeline).query)
+                yield (
+                    f"rows of {name} by {plan.program.rules[pipeline.plan.rule].id}",
+                    written(head),
+                )
+    own = frozenset(stage.predicates)
+    for pipeline in stage.recursive:
+        for variant in variants_of(tables, inside, pipeline, own):
+            rule = plan.program.rules[pipeline.plan.rule].id
+            rows = _rows_of(tables, inside, variant)
+            query = new_rows(tables.relation(pipeline.head), [rows], names[pipeline.head])
+            yield f"each round, rows of {pipeline.head} by {rule}", written(query)
