@@ -24,6 +24,7 @@ from constat.diagnostics import ConstatError, Severity
 from constat.diagnostics.interruption import check_interrupted
 from constat.frozen import frozen
 from constat.logic import Kind, Predicate, Program, Variable, null_policies
+from constat.recount.inputs import distinct, read_input
 from constat.recount.recounting import (
     Claim,
     Evaluation,
@@ -34,7 +35,7 @@ from constat.recount.recounting import (
     predicates_below,
 )
 from constat.recount.statements import RefusedError
-from constat.recount.tables import Loaded, Tables, distinct, read_input, require_marks
+from constat.recount.tables import Loaded, Tables, require_marks
 from constat.syntax import parse_goal, parse_text, print_atom, print_program
 
 if TYPE_CHECKING:

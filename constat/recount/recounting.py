@@ -28,10 +28,11 @@ from constat.logic import (
     has_null_cells,
     is_never_negative,
 )
+from constat.recount.inputs import columns_read, read_input
 from constat.recount.marks import MarkedRule, Reading, Source
 from constat.recount.restriction import restricted
 from constat.recount.statements import INTEGERS, RefusedError, RuleStatement, literal, select
-from constat.recount.tables import Loaded, Tables, read_input
+from constat.recount.tables import Loaded, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -133,15 +134,28 @@ def recount_all(
     begun = time.monotonic()
     with Tables(bounds.seconds, bounds.memory, bounds.threads, few=bounds.few) as tables:
         clock = Clock(begun + bounds.seconds, _TIME_UP)
-
-        def read(_: Tables, predicate: Predicate) -> Loaded:
-            return read_input(tables, predicate, externals.get(predicate.name), clock)
-
-        evaluation = Evaluation(tables, program, read)
+        evaluation = Evaluation(tables, program, _reader(program, claims, externals, clock))
         for claim in claims:
             one = checked(evaluation, claim, partial(evaluation.claimed, claim))
             found.append(replace(one, seconds=time.monotonic() - begun))
     return found
+
+
+def _reader(
+    program: AnalysedProgram, claims: Sequence[Claim], externals: Externals, clock: Clock
+) -> Callable[[Tables, Predicate], Loaded]:
+    """Give what reads an input: the columns at least that rules below the claims read."""
+    goals = {one.atom.predicate for one in claims}
+    below = set().union(*(predicates_below(program, one) for one in goals))
+    columns = columns_read(one for one in program.rules if one.head.predicate in below)
+    whole = goals | {one.head.predicate for one in program.rules}
+
+    def read(tables: Tables, predicate: Predicate) -> Loaded:
+        name = predicate.name
+        wanted = None if name in whole else columns.get(name)
+        return read_input(tables, predicate, externals.get(name), clock, wanted)
+
+    return read
 
 
 class Prepared:
@@ -167,10 +181,7 @@ class Prepared:
             bounds.seconds, bounds.memory, bounds.threads, few=bounds.few
         )
         tables.__enter__()
-
-        def read(_: Tables, predicate: Predicate) -> Loaded:
-            return read_input(tables, predicate, externals.get(predicate.name), self._clock)
-
+        read = _reader(program, [claim], externals, self._clock)
         self._evaluation = Evaluation(tables, program, read)
         self._claimed = Loaded("")
         try:

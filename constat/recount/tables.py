@@ -1,4 +1,4 @@
-"""A fresh DuckDB that the check alone uses: its tables, its functions, and how inputs come in.
+"""A fresh DuckDB that the check alone uses: its tables, and its functions.
 
 The functions are those of the checker of certificates (`constat.check`), on the texts of values,
 so that what computes here is not what computed in the run. One that has no value there fails the
@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from constat.catalog.interruptible import Deadline
 from constat.check.functions import call, compare, operator_holds, round_to_places, signature_holds
 from constat.check.values import parse, spell
-from constat.evaluation import UNTIMED, Demand, RelationPredicate
 from constat.evaluation.processor import set_up_duckdb
 from constat.frozen import frozen
-from constat.logic import OPEN, Kind, NullCell, NullPolicy, has_null_cells
+from constat.logic import OPEN, Kind, NullCell, NullPolicy
 from constat.recount.statements import (
     INTEGERS,
     PLACES,
     Functions,
     RefusedError,
+    conjunction,
     fits,
     literal,
     type_of,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from constat.evaluation import Answer, Clock, ExternalPredicate, Opening, Readable
     from constat.logic import OpenRow, Predicate, Row, Value
 
 _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
@@ -127,22 +126,27 @@ class Tables:
         found: dict[str, Any] = self.driver.execute(" ".join(words)).fetchnumpy()
         return [None if hasattr(one, "mask") and one.mask.any() else one for one in found.values()]
 
+    def bounds(self, tables: Sequence[str], kinds: Sequence[Kind]) -> list[tuple[int, int, int]]:
+        """Say of each column of whole numbers which is the least and which the greatest."""
+        whole = [place for place, kind in enumerate(kinds) if kind in INTEGERS]
+        if not whole:
+            return []
+        columns = ", ".join(f"c{n}" for n in whole)
+        every = " UNION ALL ".join(f"SELECT {columns} FROM {table}" for table in tables)  # noqa: S608  names are ours
+        outputs = ", ".join(f"min(c{n}), max(c{n})" for n in whole)
+        (row,) = self.run("SELECT", outputs, "FROM (", every, ") AS every")
+        found = zip(whole, row[::2], row[1::2], strict=True)
+        return [(n, 0, 0) if low is None else (n, low, high) for n, low, high in found]
+
     def ranges(self, tables: Sequence[str], kinds: Sequence[Kind]) -> list[tuple[int, str, int]]:
         """Say which columns of whole numbers fit into one of 63 bits: place, least, and span."""
         found: list[tuple[int, str, int]] = []
-        every = " UNION ALL ".join(f"SELECT * FROM {table}" for table in tables)  # noqa: S608  names are ours
-        whole = [place for place, kind in enumerate(kinds) if kind in INTEGERS]
-        if not whole:
-            return found
-        bounds = ", ".join(f"min(c{n}), max(c{n})" for n in whole)
-        (row,) = self.run("SELECT", bounds, "FROM (", every, ") AS every")
         total = 1
-        for number, place in enumerate(whole):
-            low, high = row[2 * number], row[2 * number + 1]
-            span = 1 if low is None else high - low + 1
+        for place, low, high in self.bounds(tables, kinds):
+            span = high - low + 1
             if total * span < _PACKED:
                 total *= span
-                found.append((place, literal(low or 0, kinds[place]), span))
+                found.append((place, literal(low, kinds[place]), span))
         return found
 
     def packed(self, table: str, ranges: Sequence[tuple[int, str, int]]) -> Any:  # noqa: ANN401  an array, and numpy is loaded where it is used
@@ -201,12 +205,12 @@ class Tables:
             with self.driver.appender(table) as appender:
                 appender.append_rows(batch)
 
-    def empty(self, kinds: Sequence[Kind]) -> str:
-        """Make a table without rows; without columns it has one that holds 0."""
+    def empty(self, kinds: Sequence[Kind], places: Sequence[int] | None = None) -> str:
+        """Make a table without rows, with these columns or all; without any it has one with 0."""
         table = self.fresh()
-        types = [type_of(kind) for kind in kinds] or ["BIGINT"]
-        columns = ", ".join(f"c{place} {one}" for place, one in enumerate(types))
-        self.run("CREATE TABLE", table, f"({columns})")
+        places = range(len(kinds)) if places is None else places
+        columns = [f"c{place} {type_of(kinds[place])}" for place in places] or ["c0 BIGINT"]
+        self.run("CREATE TABLE", table, f"({', '.join(columns)})")
         return table
 
     def add_rows(self, table: str, rows: Iterable[Row], kinds: Sequence[Kind]) -> None:
@@ -223,23 +227,36 @@ class Tables:
             with appender:
                 appender.append_rows([row or (0,) for row in batch])
 
-    def add_stream(self, table: str, stream: object, kinds: Sequence[Kind]) -> None:
-        """Add the rows of a stream of Arrow, whose columns come in the order of the table's."""
+    def add_stream(
+        self,
+        table: str,
+        stream: object,
+        kinds: Sequence[Kind],
+        places: Sequence[int] | None = None,
+    ) -> None:
+        """Add the rows of a stream of Arrow, whose columns come in the order of the relation's.
+
+        The table has the columns `places`, or all. A row with no value in another is left out.
+        """
+        places = range(len(kinds)) if places is None else places
         self.driver.register(_STREAM, _Stream(stream))
         try:
             given = self.run("DESCRIBE", _STREAM)
             if len(given) != max(1, len(kinds)) and kinds:
                 raise RefusedError("a stream has other columns than its relation")
             outputs = [
-                f'CAST("{name}" AS {type_of(kind)})'
-                for (name, written, *_), kind in zip(given, kinds, strict=False)
-                if _is_exact(str(written), kind)
+                f'CAST("{given[n][0]}" AS {type_of(kinds[n])})'
+                for n in places
+                if _is_exact(str(given[n][1]), kinds[n])
             ]
-            outputs = outputs or ["CAST(0 AS BIGINT)"]
-            self.run("INSERT INTO", table, "SELECT", ", ".join(outputs), "FROM", _STREAM)
+            others = [f'"{given[n][0]}" IS NOT NULL' for n in range(len(kinds)) if n not in places]
+            self.run(
+                *("INSERT INTO", table, "SELECT", ", ".join(outputs or ["CAST(0 AS BIGINT)"])),
+                *("FROM", _STREAM, "WHERE", conjunction(others)),
+            )
         finally:
             self.driver.unregister(_STREAM)
-        if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(kinds)):
+        if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(places)):
             raise RefusedError("a cell without a value")
 
     def save(self, table: str, file: Path, names: Sequence[str]) -> None:
@@ -272,7 +289,7 @@ class Tables:
         own, beside = ([one[1] for one in self.run("DESCRIBE", name)] for name in (table, marked))
         if given == own:
             self.run("INSERT INTO", table, "SELECT * FROM", source)
-            if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(kinds)):
+            if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(range(len(kinds)))):
                 raise ValueError("it has a cell without a value")
             return Loaded(table)
         if given != beside:
@@ -444,8 +461,8 @@ def _named(name: str) -> str:
     return f'"{text}"'
 
 
-def _nulls(kinds: Sequence[Kind]) -> str:
-    return " OR ".join(f"c{place} IS NULL" for place in range(max(1, len(kinds))))
+def _nulls(places: Sequence[int]) -> str:
+    return " OR ".join(f"c{place} IS NULL" for place in places or (0,))
 
 
 def _is_exact(written: str, kind: Kind) -> bool:
@@ -491,118 +508,9 @@ def _rounded(exact: Fraction, kind: Kind) -> str | None:
     return spell(kind.value, round_to_places(exact) if kind is Kind.DECIMAL else int(exact))
 
 
-# Whoever answers is asked for everything once more, in the read transaction of the run where there
-# is one. What is less than complete is refused: the check has no clause for it, and says so. Rows
-# that are assumed or only possible, or hold cells without a value, come in with marks.
-
-# What costs as much is paid for by the question: nobody asks it for everything.
-_DEAR: Final = 1_000
-
-
 @frozen
 class Loaded:
     """The tables of a relation: its whole, certain rows, and the others where there are any."""
 
     whole: str
     marked: str = ""
-
-
-_MOST_ROWS: Final = 2_000_000_000
-_EVERYTHING: Final = ((),)
-
-
-def read_input(
-    tables: Tables,
-    predicate: Predicate,
-    external: ExternalPredicate | None,
-    clock: Clock = UNTIMED,
-) -> Loaded:
-    """Give tables with all rows of a predicate, each once. Raises `RefusedError`."""
-    table = tables.empty(predicate.kinds)
-    if external is None:
-        raise RefusedError(f"nobody gives the rows of {predicate.name}")
-    if external.cost >= _DEAR:
-        raise RefusedError(f"{predicate.name} is not asked for everything")
-    demand = Demand(predicate, (), _EVERYTHING, clock)
-    stream = None
-    if isinstance(external, RelationPredicate) and Kind.STRUCTURE not in predicate.kinds:
-        stream = external.as_relation(demand, _MOST_ROWS)
-    marked: dict[OpenRow, bool] = {}
-    if stream is not None:
-        _streamed(tables, table, stream)
-        _opened(marked, stream.openings)
-        marked |= dict.fromkeys(stream.nulls, True)
-    else:
-        answer = external.answer(demand)
-        _opened(marked, answer.openings)
-        # As long as nobody accepts it, what is assumed is possible (10).
-        assumed = (one for one in answer.portions if one.assumption is not None)
-        marked |= dict.fromkeys((row for one in assumed for row in one.rows), False)
-        tables.add_rows(table, _rows(answer, predicate, marked), predicate.kinds)
-    whole = distinct(tables, table, predicate.kinds)
-    if not marked:
-        return Loaded(whole)
-    beside = tables.empty_marked(predicate.kinds)
-    tables.add_marked(beside, marked.items(), predicate.kinds)
-    width = range(max(1, predicate.arity))
-    alike = [f"b.m{n} IS NULL AND b.c{n} = w.c{n}" for n in width]
-    tables.run(
-        *("DELETE FROM", beside, "AS b WHERE EXISTS (SELECT 1 FROM", whole, "AS w"),
-        *("WHERE", " AND ".join(alike), ")"),
-    )
-    return Loaded(whole, beside)
-
-
-def _opened(marked: dict[OpenRow, bool], openings: Iterable[Opening]) -> None:
-    """Take the rows that there may be besides; what somebody declares excludes none of them."""
-    for one in openings:
-        marked[one.row] = False
-
-
-def _streamed(tables: Tables, table: str, stream: Readable) -> None:
-    predicate = stream.predicate
-    if stream.evidence.confidence != 1:
-        raise RefusedError(f"the source of {predicate.name} has less than full confidence")
-    tables.add_stream(table, stream.stream(), predicate.kinds)
-    if stream.changed():
-        raise RefusedError(f"the source of {predicate.name} changed while it was read")
-    found = tables.count(table)
-    if found != stream.rows:
-        raise RefusedError(f"{predicate.name} has {found:,} rows, and {stream.rows:,} were told")
-
-
-def _rows(answer: Answer, predicate: Predicate, marked: dict[OpenRow, bool]) -> Iterator[Row]:
-    """Yield the whole rows of an answer; put those with null cells among the marked ones."""
-    name = predicate.name
-    if _EVERYTHING[0] not in answer.answered:
-        raise RefusedError(f"not all rows of {name} were answered")
-    sure = [one for one in answer.portions if one.assumption is None]
-    said = [*answer.authorities, *(one.evidence for one in sure)]
-    if any(one.confidence != 1 for one in said):
-        raise RefusedError(f"the source of {name} has less than full confidence")
-    for portion in sure:
-        for row in portion.rows:
-            if has_null_cells(row):
-                marked[row] = True
-            else:
-                yield row
-
-
-def distinct(tables: Tables, table: str, kinds: Sequence[Kind] = ()) -> str:
-    """Give the table, or one with its rows each once.
-
-    Rows that differ in whole numbers differ: these alone are sorted first, as one number each.
-    """
-    rows = tables.count(table)
-    ranges = tables.ranges([table], kinds) if rows >= max(1, tables.few) else []
-    if ranges:
-        keys = tables.packed(table, ranges)
-        keys.sort()
-        if (keys[1:] != keys[:-1]).all():
-            return table
-    each = tables.number("SELECT count(*) FROM (SELECT DISTINCT * FROM", table, ") AS each_one")
-    if each == rows:
-        return table
-    once = tables.fresh()
-    tables.run("CREATE TABLE", once, "AS SELECT DISTINCT * FROM", table)
-    return once

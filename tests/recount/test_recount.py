@@ -17,8 +17,9 @@ from constat.evaluation import Answer, Assumption, Demand, Resources
 from constat.logic import Atom, Constant, Kind, Variable
 from constat.plan.forward import demand
 from constat.recount import Bounds, Claim, Recount, State, recount
+from constat.recount.inputs import read_input
 from constat.recount.recounting import Evaluation
-from constat.recount.tables import Tables, read_input
+from constat.recount.tables import Tables
 from constat.syntax import Mode, parse_text
 from tests.oracle import naive
 from tests.property.coverage import under

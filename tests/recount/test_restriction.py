@@ -9,9 +9,10 @@ import pytest
 
 from constat.logic import Atom, Constant, Kind, Variable
 from constat.recount import Claim, Recount, State, recounting, restriction
+from constat.recount.inputs import read_input
 from constat.recount.recounting import Evaluation, predicates_below
 from constat.recount.restriction import restricted
-from constat.recount.tables import Tables, read_input
+from constat.recount.tables import Tables
 from tests.oracle import naive
 from tests.property.tables import tables
 from tests.random_programs.drawing import DOMAINS, draw
