@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import ipaddress
+import os
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from constat.project.settings import LoginSetting
+    from constat.server.workers import Peers
+    from constat.service.access import Access
 
 _PORT = 8377
 _SERVER_PORT = 8378
@@ -93,6 +96,13 @@ def mcp_command(
 @click.option(
     "--port", metavar="N", type=click.IntRange(1, 65_535), default=_SERVER_PORT, show_default=True
 )
+@click.option(
+    *("--workers", "workers"),
+    metavar="N",
+    type=click.IntRange(1, 64),
+    default=1,
+    help="Processes that answer.  [default: 1]",
+)
 @click.option("--tokens", metavar="FILE", help="Who may come in: NAME ROLE sha256:HEX lines.")
 @click.option("--new-token", metavar="NAME:ROLE[:model]", help="Add a token; print it.")
 @click.option("--openapi", is_flag=True, help="Print the OpenAPI document and end.")
@@ -103,6 +113,7 @@ def serve_command(  # noqa: PLR0913  one argument for each option
     *,
     host: str,
     port: int,
+    workers: int,
     tokens: str | None,
     new_token: str | None,
     openapi: bool,
@@ -146,8 +157,30 @@ def serve_command(  # noqa: PLR0913  one argument for each option
         access = server.access_of(tokens, host, port, by or getpass.getuser(), login)
         listening = _listening(host, port)
         note(f"serving http://{host}:{port}, for people at /explore; Ctrl-C ends it")
-        server.run(project, access, listening)
+        return _served(server, project, access, listening, workers)
     return 0
+
+
+def _served(
+    server: ModuleType,
+    project: str | None,
+    access: Access,
+    listening: socket.socket,
+    workers: int,
+) -> int:
+    """Serve with one process, or with several, which end together."""
+    if workers == 1:
+        server.run(project, access, listening)
+        return 0
+    if not hasattr(os, "fork"):
+        message = "this system begins no process as a copy of another, so one answers alone"
+        raise click.BadParameter(message, param_hint="--workers")
+    from constat.server.workers import Workers  # noqa: PLC0415  loaded when it is used
+
+    def work(peers: Peers) -> None:
+        server.run(project, access, listening, peers)
+
+    return Workers(workers).run(work)
 
 
 def _login(project: str | None) -> LoginSetting | None:

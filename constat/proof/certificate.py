@@ -243,7 +243,11 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
         "signatures": [],
         **_changes(writer.told),
     }
-    parts = {name: canonical_within(clock, value) for name, value in members.items()}
+    known = writer.encoded.texts
+    parts = {
+        name: known[name] if name in known else canonical_within(clock, value)
+        for name, value in members.items()
+    }
     writer.outside.nested.check()
     parts["proofs"] = writer.outside.nested.text()
     parts["identity"] = canonical(sha256(object_form(parts, frozenset({"proofs", "record"}))))

@@ -376,16 +376,21 @@ class EncodedProgram:
     place_of_rule: dict[int, int]
     assumptions: tuple[Assumption, ...]
     approvals: list[Json]
-
-    @property
-    def pin(self) -> str:
-        """Return the hash that names the rules."""
-        parts = {"declarations": canonical(self.declarations), "rules": canonical(self.rules)}
-        return sha256(object_form(parts))
+    texts: Mapping[str, str]
+    """Declarations and rules in canonical form, by the names of their members."""
+    pin: str
+    """The hash that names the rules."""
 
 
 def encode_program(program: AnalysedProgram, predicate: str) -> EncodedProgram:
-    """Encode what is reachable from a predicate, in the order of declaration."""
+    """Encode what is reachable from a predicate, in the order of declaration; nothing changes it.
+
+    All goals about one predicate have one encoding.
+    """
+    return program.remembered(("encoded", predicate), lambda: _encoded(program, predicate))
+
+
+def _encoded(program: AnalysedProgram, predicate: str) -> EncodedProgram:
     reached = reachable(program, predicate)
     numbers = [n for n, rule in enumerate(program.rules) if rule.head.predicate in reached]
     assumptions: dict[Assumption, int] = {}
@@ -403,7 +408,9 @@ def encode_program(program: AnalysedProgram, predicate: str) -> EncodedProgram:
     ]
     places = {number: place for place, number in enumerate(numbers)}
     approvals = _approvals((program.rules[number] for number in numbers), rules)
-    return EncodedProgram(declared, [*rules], places, tuple(assumptions), approvals)
+    texts = {"declarations": canonical(declared), "rules": canonical(rules)}
+    pin = sha256(object_form(texts))
+    return EncodedProgram(declared, [*rules], places, tuple(assumptions), approvals, texts, pin)
 
 
 def _approvals(rules: Iterable[Rule], encoded: Iterable[Mapping[str, Json]]) -> list[Json]:

@@ -156,7 +156,7 @@ def with_projections(program: AnalysedProgram) -> AnalysedProgram:
 
     What its rules are given is a relation there (see ``given_columns``).
     """
-    return with_projected_negations(with_given(program))
+    return program.remembered("projected", lambda: with_projected_negations(with_given(program)))
 
 
 def demanded_relations(program: AnalysedProgram) -> dict[str, str]:
@@ -293,8 +293,18 @@ def reading_least(
 ) -> AnalysedProgram:
     """Return a program in which nobody reads the columns that a goal and its rules do not need.
 
-    Only predicates without rules for which `may` is true lose columns.
+    Only predicates without rules for which `may` is true lose columns. Goals of one form have one
+    program, which remembers what was made of it.
     """
+    predicates = program.program.predicates
+    form = tuple("" if isinstance(term, Constant) else term for term in goal.terms)
+    free = frozenset(one for one in program.external if one in predicates and may(predicates[one]))
+    return program.remembered(
+        ("least", goal.predicate, form, free), lambda: _reading_least(program, goal, free)
+    )
+
+
+def _reading_least(program: AnalysedProgram, goal: Atom, free: frozenset[str]) -> AnalysedProgram:
     predicates = program.program.predicates
     atoms = [
         (
@@ -309,7 +319,7 @@ def reading_least(
     for name in dict.fromkeys(atom.predicate for atom, _, _ in atoms):
         predicate = predicates[name]
         uses = [use for use in atoms if use[0].predicate == name]
-        if name in program.external - derived and may(predicate):
+        if name in free - derived:
             unread = _unread_columns(predicate, uses)
             if unread:
                 counted = any(inside for _, _, inside in uses)

@@ -11,13 +11,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import secrets
 import sys
 import time
 import traceback
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -42,6 +44,7 @@ from constat.server.operations import (
     openapi,
     operations,
 )
+from constat.server.workers import PeerGoneError, Peers, SharedTurns
 from constat.service import UNSEEN, Refused, Service, what_happens
 from constat.service.access import Access, Bounds, Caller, DeniedError, Turns
 from constat.store.clock import now
@@ -61,6 +64,11 @@ _LONGEST_KEY: Final = 200
 _MOST_KEYS: Final = 10_000
 _EVENTS: Final = 1_000
 _ASKED: Final = "constat.asked"
+_OF: Final = "~"
+"""What stands between the number of a process and the name of a cursor."""
+_REFERRING: Final = ("certificate", "reference")
+_LONGEST_REFERENCE: Final = 100
+_DONE: Final = 200
 _STATUS_OF: Final = MappingProxyType({"C0401": 404, UNSEEN: 403})
 _BODY_SECONDS: Final = 30.0
 _HEADERS: Final = (
@@ -97,11 +105,17 @@ class _Server(uvicorn.Server):
             await self.lifespan.shutdown()
 
 
-def run(project: Path | str | None, access: Access, listening: socket) -> None:
-    """Serve until somebody ends it; what runs then is answered, or stopped after five seconds."""
-    service = Service(project, by=access.anybody.name if access.anybody else "")
+def run(
+    project: Path | str | None, access: Access, listening: socket, peers: Peers | None = None
+) -> None:
+    """Serve until somebody ends it; what runs then is answered, or stopped after five seconds.
+
+    With `peers` it is one process of several that listen.
+    """
+    mark = "" if peers is None else f"{peers.number}{_OF}"
+    service = Service(project, by=access.anybody.name if access.anybody else "", mark=mark)
     config = uvicorn.Config(
-        Application(service, access).asgi(),
+        Application(service, access, peers=peers).asgi(),
         access_log=False,
         log_level="error",
         limit_concurrency=256,
@@ -121,11 +135,35 @@ class _Refusal(Exception):  # noqa: N818  it is an answer
         self.headers = {name.replace("_", "-"): text for name, text in headers.items()}
 
 
-class Metrics:
-    """Counts requests; `client` is the package that keeps the figures."""
+class _Placed(StreamingResponse):
+    """An answer that goes on for a while in a place of its own, which is given back in any case."""
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401  a module
+    def __init__(
+        self,
+        content: AsyncIterator[Any],
+        give_back: Callable[[], None],
+        **how: Any,  # noqa: ANN401  as above
+    ) -> None:
+        super().__init__(content, **how)
+        self._give_back = give_back
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  of ASGI
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._give_back()
+
+
+class Metrics:
+    """Counts requests; `client` is the package that keeps the figures.
+
+    With a `folder` the figures are those of all processes that have it.
+    """
+
+    def __init__(self, client: Any, folder: Path | None) -> None:  # noqa: ANN401  a module
         self._client = client
+        self._folder = folder
         self._registry = client.CollectorRegistry()
         self._requests = client.Counter(
             "constat_requests", "Requests.", ["operation", "status"], registry=self._registry
@@ -134,7 +172,10 @@ class Metrics:
             "constat_request_seconds", "Seconds.", ["operation"], registry=self._registry
         )
         self._pending = client.Gauge(
-            "constat_pending_requests", "Worked on or waiting.", registry=self._registry
+            "constat_pending_requests",
+            "Worked on or waiting.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
         )
         self.kind: str = client.CONTENT_TYPE_LATEST
 
@@ -146,7 +187,14 @@ class Metrics:
     def text(self, pending: int) -> bytes:
         """Give all figures."""
         self._pending.set(pending)
-        found: bytes = self._client.generate_latest(self._registry)
+        registry = self._registry
+        if self._folder is not None:
+            from prometheus_client import multiprocess  # noqa: PLC0415  heavy library, loaded on first use
+
+            registry = self._client.CollectorRegistry()
+            collector: Any = multiprocess.MultiProcessCollector
+            collector(registry, path=str(self._folder))
+        found: bytes = self._client.generate_latest(registry)
         return found
 
 
@@ -166,13 +214,16 @@ def explorer() -> Mapping[str, tuple[bytes, str]]:
     }
 
 
-def metrics() -> Metrics | None:
+def metrics(folder: Path | None = None) -> Metrics | None:
     """Give what counts, where the extra `metrics` is installed."""
+    if folder is not None:
+        # The package looks at it once, when it is loaded.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
     try:
         import prometheus_client  # noqa: PLC0415  heavy library, loaded on first use
     except ImportError:
         return None
-    return Metrics(prometheus_client)
+    return Metrics(prometheus_client, folder)
 
 
 class Application:
@@ -184,24 +235,32 @@ class Application:
         access: Access,
         bounds: Bounds | None = None,
         tell: Callable[[str], None] | None = None,
+        peers: Peers | None = None,
     ) -> None:
         self._service = service
         self._access = access
         self._bounds = bounds or Bounds()
         self._tell = tell or _to_stderr
         self._pending = 0
-        self._turns = Turns(self._bounds)
+        self._peers = peers
+        self._turns: Turns | SharedTurns = Turns(self._bounds)
+        if peers is not None:
+            self._turns = SharedTurns(self._bounds, peers.folder / "turns")
         self._validators: dict[str, Validator] = {}
         self._keys: dict[_Key, asyncio.Lock] = {}
         self._answered: OrderedDict[_Key, tuple[str, JsonObject]] = OrderedDict()
-        self._metrics = metrics()
+        self._metrics = metrics(None if peers is None else peers.folder)
 
     def asgi(self) -> Starlette:
         """Give what a server runs; the service is closed when it ends."""
 
         @asynccontextmanager
         async def lifespan(_: Starlette) -> AsyncIterator[None]:
-            async with self._service:
+            async with AsyncExitStack() as open_ones:
+                await open_ones.enter_async_context(self._service)
+                if self._peers is not None:
+                    answered = await self._peers.serve(self._asked_by_peer)
+                    open_ones.callback(answered.close)
                 yield
 
         routes = [
@@ -295,8 +354,9 @@ class Application:
 
     async def _certificate(self, request: Request, caller: Caller) -> Response:
         """Give the bytes as they are: what a checker accepts is these and no others."""
-        service = await self._seen(caller)
-        content = service.read(f"certificate/{request.path_params['identity']}")
+        reference = f"certificate/{request.path_params['identity']}"
+        service = await self._holding(caller, {"certificate": reference})
+        content = service.read(reference)
         return Response(content, media_type="application/json", headers=dict(_HEADERS))
 
     def _operating(self, one: Operation) -> Callable[[Request, Caller], Awaitable[Response]]:
@@ -320,6 +380,16 @@ class Application:
             raise _Refusal(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters")
         # Who may not any more gets no answer of before, either.
         self._check(one, caller, given)
+        if self._peers is not None:
+            owner = self._peers.of(caller.name, one.name, key)
+            if owner != self._peers.number:
+                return await self._bounded(request, self._by_peer(owner, one, caller, given, key))
+        return await self._bounded(request, self._once_here(one, caller, given, key))
+
+    async def _once_here(
+        self, one: Operation, caller: Caller, given: dict[str, Any], key: str
+    ) -> JsonObject:
+        """Do an operation, unless it was done under this key."""
         digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
         place = (caller.name, one.name, key)
         lock = self._keys.setdefault(place, asyncio.Lock())
@@ -331,7 +401,7 @@ class Application:
                 if before != digest:
                     raise _Refusal(409, "this Idempotency-Key was given for another request")
                 return answer
-            answer = await self._bounded(request, self._perform(one, caller, given))
+            answer = await self._perform(one, caller, given)
             self._answered[place] = (digest, answer)
             while len(self._answered) > _MOST_KEYS:
                 self._answered.popitem(last=False)
@@ -354,15 +424,16 @@ class Application:
             "Constat-Settled": answers.settled.value,
             "Constat-Exit-Code": str(answers.exit_code),
         }
-        return StreamingResponse(
+        return _Placed(
             self._following(first, pieces),
+            self._taken(),
             media_type=ARROW if arrow else "application/x-ndjson",
             headers={**dict(_HEADERS), **headers},
         )
 
     async def _following(self, first: bytes, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Give pieces as long as a request may take."""
-        async with self._place(), asyncio.timeout(self._bounds.seconds):
+        async with asyncio.timeout(self._bounds.seconds):
             yield first
             async for piece in pieces:
                 yield piece
@@ -377,7 +448,81 @@ class Application:
     async def _perform(self, one: Operation, caller: Caller, given: dict[str, Any]) -> JsonObject:
         """Do an operation for a caller who may; raises `_Refusal` and `Refused`."""
         self._check(one, caller, given)
-        return await one.work(await self._seen(caller), caller, given)
+        owner = self._owner(given)
+        if owner is not None:
+            return await self._by_peer(owner, one, caller, given)
+        return await one.work(await self._holding(caller, given), caller, given)
+
+    # What several processes of one server do for each other.
+
+    def _owner(self, given: dict[str, Any]) -> int | None:
+        """Give which other process has the answers of a cursor; nothing where it is this one."""
+        number, mark, _ = str(given.get("cursor", "")).partition(_OF)
+        if self._peers is None or not mark or not (number.isascii() and number.isdigit()):
+            return None
+        found = int(number)
+        return found if found in self._peers.others else None
+
+    async def _by_peer(
+        self, number: int, one: Operation, caller: Caller, given: dict[str, Any], key: str = ""
+    ) -> JsonObject:
+        """Have another process do an operation; raises `_Refusal` as it did."""
+        told = {"ask": one.name, "caller": asdict(caller), "given": given, "key": key}
+        try:
+            answer = await self._ask_peer(number, told)
+        except PeerGoneError:
+            raise _Refusal(503, "a process of the server is begun anew", Retry_After="1") from None
+        if (status := answer["status"]) != _DONE:
+            problem = _Refusal(status, "")
+            problem.answer = answer["answer"]
+            raise problem
+        found: JsonObject = answer["answer"]
+        return found
+
+    async def _ask_peer(self, number: int, told: dict[str, Any]) -> dict[str, Any]:
+        if self._peers is None:
+            raise PeerGoneError
+        found: dict[str, Any] = await self._peers.ask(number, told, self._bounds.seconds)
+        return found
+
+    async def _asked_by_peer(self, told: dict[str, Any]) -> JsonObject | None:
+        """Answer another process, which has looked at who asks."""
+        caller = Caller(**told["caller"])
+        if "reference" in told:
+            service = await self._seen(caller)
+            content = service.kept(told["reference"])
+            return None if content is None else {"content": content}
+        one = next(one for one in operations() if one.name == told["ask"])
+        given, key = told["given"], told["key"]
+        work = (
+            self._once_here(one, caller, given, key) if key else self._perform(one, caller, given)
+        )
+        status, answer = await self._outcome(work)
+        return {"status": status, "answer": answer}
+
+    async def _outcome(self, work: Awaitable[JsonObject]) -> tuple[int, JsonObject]:
+        try:
+            return _DONE, await work
+        except _Refusal as problem:
+            return problem.status, problem.answer
+        except Refused as problem:
+            return _status_of(problem), problem.answer
+        except Exception as problem:  # noqa: BLE001  what nobody foresaw is told to the operator alone
+            unforeseen = self._unforeseen(problem)
+            return unforeseen.status, unforeseen.answer
+
+    async def _holding(self, caller: Caller, given: dict[str, Any]) -> Service:
+        """Give the service of a caller, with what they refer to, whichever process has made it."""
+        service = await self._seen(caller)
+        if self._peers is not None:
+            for name in _REFERRING:
+                reference = str(given.get(name, "")).strip()
+                if len(reference) <= _LONGEST_REFERENCE and service.kept(reference) is None:
+                    told = {"reference": reference, "caller": asdict(caller)}
+                    found = await self._peers.first(told)
+                    if found is not None:
+                        service.keep(reference, found["content"])
+        return service
 
     async def _seen(self, caller: Caller) -> Service:
         return await self._service.as_seen(caller.role, caller.name)
@@ -412,13 +557,14 @@ class Application:
         if "text/event-stream" in request.headers.get("accept", ""):
             events = self._streamed(graph.events_of(given, context))
             headers = {**dict(_HEADERS), "X-Accel-Buffering": "no"}
-            return StreamingResponse(events, media_type="text/event-stream", headers=headers)
+            kind = "text/event-stream"
+            return _Placed(events, self._taken(), media_type=kind, headers=headers)
         async with self._place():
             return _json(await self._bounded(request, graph.result_of(given, context)))
 
     async def _streamed(self, events: AsyncIterator[str]) -> AsyncIterator[str]:
-        """Give events as long as a request may take; the place is given back in any case."""
-        async with self._place(), asyncio.timeout(self._bounds.seconds):
+        """Give events as long as a request may take."""
+        async with asyncio.timeout(self._bounds.seconds):
             async for event in events:
                 yield event
 
@@ -481,13 +627,22 @@ class Application:
     @asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
         """Take one of the places for requests at once."""
-        if self._pending >= self._bounds.pending:
-            raise _Refusal(503, "too many requests at once", Retry_After="1")
-        self._pending += 1
+        give_back = self._taken()
         try:
             yield
         finally:
+            give_back()
+
+    def _taken(self) -> Callable[[], None]:
+        """Take a place, and give what gives it back; raises `_Refusal` where there is none."""
+        if self._pending >= self._bounds.pending:
+            raise _Refusal(503, "too many requests at once", Retry_After="1")
+        self._pending += 1
+
+        def give_back() -> None:
             self._pending -= 1
+
+        return give_back
 
     def _answering(
         self, name: str, role: str, work: Callable[[Request, Caller], Awaitable[Response]]
@@ -505,8 +660,7 @@ class Application:
             except _Refusal as problem:
                 response = _refused(problem)
             except Refused as problem:
-                codes = {one["code"] for one in problem.answer["error"]}  # type: ignore[attr-defined]  # objects
-                response = _json(problem.answer, _STATUS_OF.get(min(codes), 400))
+                response = _json(problem.answer, _status_of(problem))
             except ClientDisconnect:
                 response = Response(status_code=499)
             except asyncio.CancelledError:
@@ -577,6 +731,11 @@ class Application:
         places = [f"{Path(one.filename).name}:{one.lineno}" for one in frames[-12:]]
         self._tell(json.dumps({"error": number, "type": type(problem).__name__, "at": places}))
         return _Refusal(500, f"an error that nobody foresaw; the operator finds it as {number}")
+
+
+def _status_of(problem: Refused) -> int:
+    codes = {one["code"] for one in problem.answer["error"]}  # type: ignore[attr-defined]  # objects
+    return _STATUS_OF.get(min(codes), 400)
 
 
 def _check_may(one: Operation, caller: Caller) -> None:

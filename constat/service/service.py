@@ -105,6 +105,10 @@ class References:
                 break
         return reference
 
+    def get(self, reference: str) -> str | None:
+        """Give a text by its name; nothing where it is not kept."""
+        return self._kept.get(reference)
+
     def read(self, reference: str) -> str:
         """Give a text by its name; raises `Refused`."""
         if reference not in self._kept:
@@ -116,12 +120,13 @@ class References:
 class Pages:
     """Answers of which more rows may be asked for, by names; the oldest go first."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
         self._kept: OrderedDict[str, Answers] = OrderedDict()
 
     def keep(self, answers: Answers) -> str:
-        """Keep answers; gives their name, which nobody guesses."""
-        name = secrets.token_urlsafe(16)
+        """Keep answers; gives their name, which nobody guesses, with the mark before it."""
+        name = f"{self._mark}{secrets.token_urlsafe(16)}"
         self._kept[name] = answers
         while len(self._kept) > _PAGED or sum(map(len, self._kept.values())) > _MOST_PAGED:
             self._kept.popitem(last=False)
@@ -141,18 +146,24 @@ class Service:
     """Answers for one project. `by` is the person on whose behalf programs ask.
 
     With a `sight` it answers with what that caller may see, and keeps its references to itself;
-    what reaches beyond that is refused.
+    what reaches beyond that is refused. A `mark` stands before the names of cursors.
     """
 
     def __init__(
-        self, project: Path | str | None = None, *, by: str = "", sight: Sight | None = None
+        self,
+        project: Path | str | None = None,
+        *,
+        by: str = "",
+        sight: Sight | None = None,
+        mark: str = "",
     ) -> None:
         self.by = by
+        self._mark = mark
         self._project = project
         self._sight = sight
         self._session = AsyncSession(project, sight=sight)
         self._references = References()
-        self._pages = Pages()
+        self._pages = Pages(mark)
         self._read: Project | None = None
         self._views: OrderedDict[Sight, Service] = OrderedDict()
         self._running = 0
@@ -170,7 +181,8 @@ class Service:
         if sight is None:
             return self
         if sight not in self._views:
-            self._views[sight] = Service(self._project, by=self.by, sight=sight)
+            told: Any = {"by": self.by, "sight": sight, "mark": self._mark}
+            self._views[sight] = Service(self._project, **told)
         self._views.move_to_end(sight)
         found = self._views[sight]
         idle = [one for one, view in self._views.items() if not view._running]  # noqa: SLF001  of this class
@@ -510,6 +522,15 @@ class Service:
     def read(self, reference: str) -> str:
         """Give a certificate or a long text by its reference; raises `Refused`."""
         return self._references.read(reference)
+
+    def kept(self, reference: str) -> str | None:
+        """Give what a reference names; nothing where that is not kept here."""
+        return self._references.get(reference)
+
+    def keep(self, reference: str, content: str) -> None:
+        """Keep what another process of this server has made, by its name there."""
+        kind, _, name = reference.partition("/")
+        self._references.keep(kind, content, name)
 
     def read_on(self, reference: str, start: int = 0) -> JsonObject:
         """Read on in a text that was cut."""
