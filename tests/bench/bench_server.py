@@ -99,7 +99,7 @@ def serving(workers: int) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
         shutil.copytree(ROOT / "rules", root / "rules")
         shutil.copytree(ROOT / "examples", root / "examples")
         project, port = root / "examples" / "vip", free_port()
-        made = [sys.executable, project / "make_data.py"]
+        made = [sys.executable, str(project / "make_data.py")]
         subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
         command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]
         command += ["--workers", str(workers), "--project", str(project)]
