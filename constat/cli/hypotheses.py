@@ -254,8 +254,7 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
     The supposed world is written nowhere. Each supposition that the answer needs is an assumption,
     of its certificate too, so it can never be taken for the answer of the real world. Printed are
     both verdicts, the conclusions of the goal's rules that differ (rows that appear, vanish or have
-    another value; of a goal with variables all rows that differ), and the supposed proof of at most
-    1,000 rows.
+    another value; of a goal with variables all), and the supposed proof of at most 1,000 rows.
 
     What rules derive is not set. A rule of --rules takes the place of the one with its `@[id]`, or
     is added; a file with the name of one of the project's rule files takes that file's place.
@@ -283,7 +282,7 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
             else:
                 print_both(found, depth=depth, quiet=quiet)
                 note_unmet(session, found.after)
-        if certificate is not None:
+        if certificate:
             note(f"certificate of the supposed answer written to {certificate}")
     return found.exit_code
 

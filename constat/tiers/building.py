@@ -508,13 +508,12 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     tiers = _ordered(project, configured, (database, told), (proved, asked, read))
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, read, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
-    given = _as_shown(project, chains, external, database)
     stopped: tuple[ApiTier | DocumentTier, ...] = (*_some(asked), *_some(read))
     dear: tuple[ModelTier | ApiTier | DocumentTier, ...] = (*_some(told), *stopped)
     forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in dear]
     starting = (connections.start, *(one.start for one in dear))
     return Tiers(
-        given,
+        _as_shown(project, chains, external, database),
         connections.start if not dear else partial(_started, starting),
         partial(_each, (connections.release, *(one.release for one in (*_some(cache), *dear)))),
         partial(_each, (connections.cancel, *(one.cancel for one in stopped))),
