@@ -21,9 +21,13 @@ from constat.library.packages import (
     build_wheel,
     check_copies,
     check_library,
+    edited_copies,
     fetch,
     install,
     prepare,
+    present_packages,
+    require_locked,
+    told_of_change,
     write_files,
 )
 from constat.project import CONFIGURATION, find_project
@@ -45,7 +49,7 @@ from constat.session.reviewing_report import effect_lines, effect_to_json
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.library.packages import Locked
     from constat.project.document import Node
@@ -67,7 +71,8 @@ def add_command(
 ) -> int:
     """Copy a library of rules into the project, and lock it by its hashes.
 
-    SOURCE is a folder with a `library.yaml`, a wheel (FILE.whl), a repository
+    SOURCE is a folder with a `library.yaml`, a wheel (FILE.whl), an index of wheels
+    (index+https://HOST/simple#NAME: the newest of RANGE), a repository
     (git+https://HOST/PATH@REF#subdirectory=FOLDER), or the name of a library that pip installed.
     Its rule files, with their cases, go to `packages/NAME`, an entry to `packages:` in
     constat.yaml, and hashes to `packages.lock`; certificates name library, version and hash. What
@@ -88,13 +93,17 @@ def add_command(
     folder = find_project(None if project is None else Path(project))
     content, wanted = _wanted(folder)
     written, base = _as_seen_from(source, folder)
-    name = fetch(written, base).manifest.name
+    name = fetch(written, base, version=version or "").manifest.name
     before = wanted.get(name, WantedPackage(name, written))
     prefix = before.prefix if prefix is None else prefix
     one = WantedPackage(name, written, prefix, before.version if version is None else version)
     edited = with_entry(content, name, one)
     wanted[name] = one
+    before_it = present_packages(folder).get(name)
     locked = _lock(folder, wanted, [name])
+    said = told_of_change(before_it, locked.packages[name])
+    if said:
+        note(f"note: {said}")
     write_file(str(folder / CONFIGURATION), edited)
     _show(locked, form, "added")
     return 0
@@ -128,9 +137,15 @@ def _wanted(folder: Path) -> tuple[bytes, dict[str, WantedPackage]]:
 
 
 def _lock(
-    folder: Path, wanted: Mapping[str, WantedPackage], names: list[str] | None = None
+    folder: Path,
+    wanted: Mapping[str, WantedPackage],
+    names: list[str] | None = None,
+    *,
+    only_newer: bool = False,
 ) -> Locked:
     made = prepare(folder, wanted, names)
+    if only_newer:
+        require_locked(folder, made)
     check_copies(made, _own_files(folder))
     return install(folder, made)
 
@@ -142,17 +157,23 @@ def _own_files(folder: Path) -> dict[str, bytes]:
 
 
 def _show(
-    locked: Locked, form: str, done: str, more: Mapping[str, object] = MappingProxyType({})
+    locked: Locked,
+    form: str,
+    done: str,
+    more: Mapping[str, object] = MappingProxyType({}),
+    mended: Sequence[str] = (),
 ) -> None:
     if form == "json":
         packages = [_package_json(one) for one in locked.packages.values()]
-        write_json({"packages": packages, "changed": list(locked.changed), **more})
+        write_json({"packages": packages, "changed": [*locked.changed, *mended], **more})
         return
     for name in locked.changed:
         one = locked.packages[name]
         under = f", with the prefix {one.prefix}_" if one.prefix else ""
         write(f"{done} {name} {one.version} in {PACKAGES}/{name}{under}: {one.digest}")
-    if not locked.changed:
+    for name in mended:
+        write(f"mended {PACKAGES}/{name}: it is as locked again")
+    if not locked.changed and not mended:
         write("nothing has changed")
 
 
@@ -219,7 +240,9 @@ def _present(folder: Path, wanted: Mapping[str, WantedPackage]) -> dict[str, Pac
 def lock_command(names: tuple[str, ...], *, check: bool, form: str, project: str | None) -> int:
     """Fetch what `packages:` in constat.yaml names, and lock it; only NAMEs, where there are any.
 
-    Copies are made anew, so this mends an edited copy and takes what is newer at each source.
+    Copies are made anew, so this mends an edited copy and takes what is newer at each source. Other
+    files under a version that is locked are refused, and so are older versions: look at them with
+    `constat rules diff`, and take them with `constat rules add`.
     With --check the copies are compared with the lock, and the lock with constat.yaml; no source
     is asked.
 
@@ -240,7 +263,11 @@ def lock_command(names: tuple[str, ...], *, check: bool, form: str, project: str
         message = f"there is no package `{unknown[0]}`"
         raise ConstatError([Diagnostic("C0598", message, help=hint)])
     if not check:
-        _show(_lock(folder, wanted, list(names) or None), form, "locked", {"problems": []})
+        edited = edited_copies(folder)
+        locked = _lock(folder, wanted, list(names) or None, only_newer=True)
+        mended = [one for one in edited if one not in edited_copies(folder)]
+        mended = [one for one in mended if one in locked.packages and one not in locked.changed]
+        _show(locked, form, "locked", {"problems": []}, mended)
         return 0
     mistakes: list[Diagnostic] = []
     found = locked_packages(folder, wanted, Sections(mistakes))
@@ -379,6 +406,9 @@ def diff_command(
 
 def _diff_lines(before: Package, after: Package, found: Upgrade) -> Iterator[str]:
     yield f"{before.name} {before.version} -> {after.version}"
+    said = told_of_change(before, after)
+    if said:
+        yield said
     if before.copy == after.copy:
         yield "nothing differs"
         return

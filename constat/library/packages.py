@@ -1,8 +1,9 @@
 """Libraries of rules that others publish: found, checked, renamed, locked, and published.
 
-In: a folder, a wheel, a distribution that pip installed, or a repository. Out: the files of one
-library with its manifest, and copies of them in a project. Nothing of a package is run, no archive
-is unpacked and no repository is checked out: files are read one by one, within bounds.
+In: a folder, a wheel, an index of wheels, a distribution that pip installed, or a repository. Out:
+the files of one library with its manifest, and copies of them in a project. Nothing of a package is
+run, no archive is unpacked and no repository is checked out: files are read one by one, within
+bounds.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import base64
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import signal
 import stat
@@ -21,6 +23,7 @@ import zlib
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -67,6 +70,8 @@ _GIT_SECONDS: Final = 180
 _GIT_BLOCKS: Final = 512 << 11
 _REF: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]{0,200}\Z")
 _SCHEMES: Final = ("https", "ssh", "file")
+_INDEX: Final = "index+"
+_MOST_LOOKED_AT: Final = 1_000
 
 
 @frozen
@@ -83,17 +88,20 @@ class Fetched:
         return digest_of(self.files)
 
 
-def fetch(source: str, base: Path, name: str = "") -> Fetched:
+def fetch(source: str, base: Path, name: str = "", version: str = "") -> Fetched:
     """Read a library. `base` is the folder of relative paths, `name` which one is wanted, if known.
 
-    `source` is a folder, a wheel (`FILE.whl`, or `FILE.whl#NAME` where it has several), a
-    repository (`git+https://HOST/PATH@REF#subdirectory=FOLDER`) or the name of a library that pip
-    has installed. Raises `ConstatError`.
+    `source` is a folder, a wheel (`FILE.whl`, or `FILE.whl#NAME` where it has several), an index
+    (`index+https://HOST/simple#NAME`, of which the newest of `version` is taken), a repository
+    (`git+https://HOST/PATH@REF#subdirectory=FOLDER`) or the name of a library that pip has
+    installed. Raises `ConstatError`.
     """
     if not source.isprintable():
         raise _nowhere("that", "name a folder, a wheel, a repository or what pip installed")
     if source.startswith("git+"):
         return _from_git(source)
+    if source.startswith(_INDEX):
+        return _from_index(source, name, version)
     path, _, within = source.partition("#")
     place = base / path if path else None
     if place is not None and path.endswith(_SUFFIX):
@@ -103,21 +111,35 @@ def fetch(source: str, base: Path, name: str = "") -> Fetched:
     except OSError:
         there = False
     if place is not None and there:
-        return _fetched(read_folder(place), source)
+        return _fetched(read_folder(place), source, near=_libraries_below(place))
+    if source.startswith(("http://", "https://")):
+        hint = "`git+` before the address of a repository, `index+` before that of an index"
+        raise _nowhere(source, f"write {hint}; or download the wheel and give its path")
     return _from_installed(source or name)
 
 
-def _fetched(files: Files, source: str, commit: str = "") -> Fetched:
+def _fetched(files: Files, source: str, commit: str = "", near: Sequence[str] = ()) -> Fetched:
     if MANIFEST not in files:
-        rules = any(one.endswith(".dl") for one in files)
         hint = "write one: `library: NAME`, `version: 1.0.0`, `licence: MIT`, `owners: [WHO]`"
-        raise unreadable(
-            f"`{printable(source)}` has no `{MANIFEST}`", hint if rules else "name another folder"
-        )
+        if near:
+            joint = "#subdirectory=" if source.startswith("git+") else "/"
+            more = f" (or one of {len(near) - 1:,} more)" if near[1:] else ""
+            hint = f"name the folder within: `{printable(f'{source}{joint}{near[0]}', 300)}`{more}"
+        elif not any(one.endswith(".dl") for one in files):
+            hint = "name another folder"
+        raise unreadable(f"`{printable(source)}` has no `{MANIFEST}`", hint)
     manifest = read_manifest(files[MANIFEST])
     if not any(one.endswith(".dl") and "/" not in one for one in files):
         raise unreadable(f"`{manifest.name}` holds no rule files")
     return Fetched(manifest, files, commit)
+
+
+def _libraries_below(place: Path) -> tuple[str, ...]:
+    """Name the folders of a folder that are libraries, the first few."""
+    with suppress(OSError):
+        inside = islice(place.iterdir(), _MOST_LOOKED_AT)
+        return tuple(sorted(one.name for one in inside if (one / MANIFEST).is_file()))
+    return ()
 
 
 # ---------------------------------------------------------------------- wheels, installed ones
@@ -137,6 +159,25 @@ def _from_wheel(path: Path, source: str, name: str) -> Fetched:
         raise unreadable(f"`{printable(source)}` is no wheel ({type(problem).__name__})") from None
     except (zipfile.BadZipFile, zlib.error):
         raise unreadable(f"`{printable(source)}` is no wheel, or is damaged") from None
+
+
+def _from_index(source: str, name: str, version: str) -> Fetched:
+    """Read the newest wheel of an index, as if somebody had downloaded it."""
+    address, _, fragment = source.removeprefix(_INDEX).partition("#")
+    plain = (fragment or name).lower().replace("_", "-").removeprefix("constat-rules-")
+    if not is_name(plain):
+        raise _nowhere(source, "say which library: `index+https://HOST/simple#NAME`")
+    from constat.library.indexes import newest  # noqa: PLC0415  loaded when it is used
+
+    listed, content = newest(address, plain, version)
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / listed.file
+        path.write_bytes(content)
+        found = _from_wheel(path, source, plain)
+    if found.manifest.version != listed.version:
+        said = f"the manifest in it says {found.manifest.version}"
+        raise unreadable(f"the index lists version {printable(listed.version)}, and {said}")
+    return found
 
 
 def _in_wheel(entries: Sequence[zipfile.ZipInfo]) -> dict[str, dict[str, zipfile.ZipInfo]]:
@@ -193,7 +234,9 @@ def _from_installed(name: str) -> Fetched:
                     found = _fetched(read_folder(Path(str(one.locate_file(file))).parent), name)
                     _require_honest(found.manifest, one.version)
                     return found
-    hint = "give the path of its folder or wheel, or install it: `pip install "
+    hint = (
+        "give its folder, its wheel, an index (`index+https://HOST/simple#NAME`), or `pip install "
+    )
     raise _nowhere(name, f"{hint}constat-rules-{plain if is_name(plain) else 'NAME'}`")
 
 
@@ -220,13 +263,24 @@ def _from_git(source: str) -> Fetched:
         git("fetch", "--quiet", "--depth", "1", "--no-tags", "--", address, ref)
         commit = git("rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
         listed = git("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+        near = () if folder else _libraries_in(listed)
         files: Files = {}
         size = 0
         for path, blob in _blobs(listed, folder):
             files[path] = git("cat-file", "blob", blob)
             size += len(files[path])
             require_bounds(path, files, size)
-        return _fetched(files, source, commit)
+        return _fetched(files, source, commit, near)
+
+
+def _libraries_in(listed: bytes) -> tuple[str, ...]:
+    """Name the folders of a repository that have a manifest."""
+    ending = f"/{MANIFEST}".encode()
+    paths = (line.partition(b"\t")[2] for line in listed.split(b"\0"))
+    found = (
+        one.removesuffix(ending).decode("utf-8", "replace") for one in paths if one.endswith(ending)
+    )
+    return tuple(sorted(found))
 
 
 def _parts_of(source: str) -> tuple[str, str, str]:
@@ -359,7 +413,7 @@ def prepare(
     again = {one for one in present if asked & present[one].requires.keys()}
     fetched: dict[str, Fetched] = {}
     for name in sorted((asked | stale | again) & wanted.keys()):
-        fetched[name] = fetch(wanted[name].source, folder, name)
+        fetched[name] = fetch(wanted[name].source, folder, name, wanted[name].version)
         _require_wanted(wanted[name], fetched[name].manifest)
     requires = {name: dict(one.manifest.requires) for name, one in fetched.items()}
     kept = {name: present[name] for name in wanted if name not in fetched}
@@ -372,6 +426,47 @@ def prepare(
         else:
             made[name] = _copied(wanted[name], fetched[name], made)
     return made
+
+
+def told_of_change(before: Package | None, after: Package) -> str:
+    """Say what no new version explains: other files under one version, or an older one."""
+    if before is None or (before.version, before.digest) == (after.version, after.digest):
+        return ""
+    if before.version == after.version:
+        return f"`{after.name}` {after.version} has other files than it had under this version"
+    newer = fits(before.version, f">{after.version}")
+    return f"`{after.name}` {after.version} is older than {before.version}" if newer else ""
+
+
+def require_locked(folder: Path, made: Mapping[str, _Copy]) -> None:
+    """Refuse what a source has put under a version that is locked, and older versions.
+
+    Whoever locks anew wants what was locked, or what is newer; anything else has to be asked for.
+    """
+    present = present_packages(folder)
+    for name, copy in made.items():
+        said = told_of_change(present.get(name), copy.package)
+        if said:
+            take = f"constat rules add {quoted_source(copy)}"
+            hint = f"look with `constat rules diff {name}`; `{take}` takes it"
+            raise ConstatError([Diagnostic("C0598", said, note="nothing was changed", help=hint)])
+
+
+def quoted_source(copy: _Copy) -> str:
+    """Write the source of a package for a shell."""
+    return shlex.quote(copy.package.source or copy.package.name)
+
+
+def edited_copies(folder: Path) -> list[str]:
+    """Name the packages whose copy has other files than the lock says, or none."""
+    found = []
+    for name, one in present_packages(folder).items():
+        try:
+            same = digest_of(read_folder(folder / PACKAGES / name)) == one.copy
+        except ConstatError:
+            same = False
+        found += [] if same else [name]
+    return found
 
 
 def _require_wanted(wanted: WantedPackage, manifest: Manifest) -> None:
@@ -449,7 +544,8 @@ def check_copies(
     taken: dict[str, str] = dict.fromkeys(
         names_of(own, "").declared(), "a rule file of the project"
     )
-    for name, copy in made.items():
+    # What is there already keeps its names.
+    for name, copy in sorted(made.items(), key=lambda one: one[1].fresh):
         twice = sorted(copy.names.declared() & taken.keys())
         if twice:
             raise _clash(copy.package, twice, taken[twice[0]])

@@ -406,3 +406,68 @@ def test_an_entry_that_no_line_holds_is_left_to_people() -> None:
     with pytest.raises(ConstatError) as problem:
         with_entry(b"packages: {a: {from: x}}\n", "b", WantedPackage("b", "y"))
     assert '`b: {from: "y"}`; then `constat rules lock`' in message(problem)
+
+
+def rules(*words: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, ["rules", *map(str, words)])
+    shown = done.exception.diagnostics if isinstance(done.exception, ConstatError) else ()
+    return done.exit_code, done.output + "".join(f"{one.message} {one.help}" for one in shown)
+
+
+def test_a_lock_takes_what_is_newer_and_nothing_else(tmp_path: Path) -> None:
+    place, town = library(tmp_path / "parking"), project(tmp_path / "town")
+    here = ("--project", town)
+    assert rules("add", place, *here)[0] == 0
+    (place / "parking.dl").write_text(f"{TEXT}// other\n", encoding="utf-8")
+    code, said = rules("lock", *here)
+    assert code != 0
+    assert "`parking` 1.0.0 has other files than it had under this version" in said
+    assert "constat rules add ../parking" in said
+    assert "// other" not in (town / "packages/parking/parking.dl").read_text("utf-8")
+    assert "other files" in rules("diff", "parking", *here)[1]
+    (place / "library.yaml").write_text(MANIFEST.replace("1.0.0", "0.9.0"), encoding="utf-8")
+    assert "`parking` 0.9.0 is older than 1.0.0" in rules("lock", *here)[1]
+    (place / "library.yaml").write_text(MANIFEST.replace("1.0.0", "1.1.0"), encoding="utf-8")
+    assert "locked parking 1.1.0" in rules("lock", *here)[1]
+    (place / "library.yaml").write_text(MANIFEST, encoding="utf-8")
+    code, said = rules("add", place, *here)
+    assert code == 0
+    assert "note: `parking` 1.0.0 is older than 1.1.0" in said
+
+
+def test_a_lock_says_that_it_has_mended_a_copy(tmp_path: Path) -> None:
+    place, town = library(tmp_path / "parking"), project(tmp_path / "town")
+    here = ("--project", town)
+    assert rules("add", place, *here)[0] == 0
+    (town / "packages/parking/parking.dl").write_text("", encoding="utf-8")
+    assert rules("lock", *here) == (0, "mended packages/parking: it is as locked again\n")
+    assert rules("lock", *here) == (0, "nothing has changed\n")
+
+
+def test_whoever_comes_later_gets_the_prefix(tmp_path: Path) -> None:
+    place, town = library(tmp_path / "parking"), project(tmp_path / "town")
+    other = library(
+        tmp_path / "car-pools", **{"library.yaml": MANIFEST.replace("parking", "car-pools")}
+    )
+    assert rules("add", place, "--project", town)[0] == 0
+    _, said = rules("add", other, "--project", town)
+    assert "`car-pools` declares" in said
+    assert "--prefix cp" in said
+
+
+def test_a_folder_of_libraries_says_which_there_are(tmp_path: Path) -> None:
+    library(tmp_path / "all" / "parking")
+    with pytest.raises(ConstatError) as problem:
+        fetch("all", tmp_path)
+    assert "name the folder within: `all/parking`" in message(problem)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_repository_of_libraries_says_which_there_are(tmp_path: Path) -> None:
+    library(tmp_path / "all" / "rules" / "parking")
+    git(tmp_path / "all", "init", "-q")
+    git(tmp_path / "all", "add", ".")
+    git(tmp_path / "all", "commit", "-qm", "one")
+    with pytest.raises(ConstatError) as problem:
+        fetch(f"git+file://{tmp_path}/all", tmp_path)
+    assert "#subdirectory=rules/parking`" in message(problem)
