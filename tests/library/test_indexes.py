@@ -90,7 +90,11 @@ def test_the_newest_release_that_is_wanted_is_taken(index: Index, tmp_path: Path
 
 def test_a_list_in_json_is_read_and_a_hash_is_held_to(index: Index, tmp_path: Path) -> None:
     name, digest = index.wheel(tmp_path / "one", "1.0.0")
-    file = {"filename": name, "url": f"/files/{name}", "hashes": {"sha256": digest}}
+    file: dict[str, object] = {
+        "filename": name,
+        "url": f"/files/{name}",
+        "hashes": {"sha256": digest},
+    }
     index.json({**file, "filename": "constat_rules_parking-2.0.0.tar.gz"}, file)
     found = fetch(index.source, tmp_path)
     assert found.digest == fetch("one", tmp_path).digest
