@@ -594,7 +594,7 @@ class Application:
     async def _followed(
         self, caller: Caller, one: Operation, given: dict[str, Any]
     ) -> AsyncIterator[dict[str, Any]]:
-        """Prove a goal; tell what happens meanwhile, and what comes of it at last."""
+        """Do an operation; tell what happens meanwhile, and what comes of it at last."""
         loop = asyncio.get_running_loop()
         events: asyncio.Queue[str] = asyncio.Queue(_EVENTS)
 
@@ -608,8 +608,9 @@ class Application:
 
         async def work() -> JsonObject:
             self._check(one, caller, given)
-            service = await self._seen(caller)
-            return await service.prove(given["goal"], by=caller.name, observe=observe)
+            if one.follow is None:
+                raise _Refusal(400, "nothing is told of this meanwhile")
+            return await one.follow(await self._holding(caller, given), caller, given, observe)
 
         doing = asyncio.ensure_future(self._told_of(caller, work))
         try:

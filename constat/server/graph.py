@@ -99,6 +99,15 @@ class _Types:
         fields = [(one, self.of(each, optional=False)) for one, each in members.items()]
         return strawberry.type(make_dataclass(name, fields), description=schema.get("description"))
 
+    def progress(self, name: str, gives: str) -> Any:  # noqa: ANN401  a type
+        """Give the type of what is told meanwhile, and at last."""
+        if name not in self._made:
+            members = [("message", str), ("result", self.of(_ref(gives), optional=True))]
+            made = make_dataclass(name, members)
+            told = "What happens; with the last, the result."
+            self._made[name] = strawberry.type(made, description=told)
+        return self._made[name]
+
     def of(self, schema: Schema, *, optional: bool) -> Any:  # noqa: ANN401  a type
         """Give the type of a schema."""
         if optional:
@@ -159,22 +168,22 @@ def _signature(one: Operation, types: _Types) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _following(types: _Types) -> Any:  # noqa: ANN401  a field of Strawberry
-    """Make the subscription: a goal is proved, and what happens meanwhile is told."""
-    made = make_dataclass(
-        "Progress", [("message", str), ("result", types.of(_ref("Result"), optional=True))]
-    )
-    progress = strawberry.type(made, description="What happens; with the last, the result.")
-    prove = next(one for one in operations() if one.name == "prove")
+def _following(one: Operation, types: _Types) -> Any:  # noqa: ANN401  a field of Strawberry
+    """Make a subscription: an operation is done, and what happens meanwhile is told."""
+    name = "Progress" if one.gives == "Result" else f"{one.gives}Progress"
+    progress = types.progress(name, one.gives)
 
-    async def proving(info: Info[Context, None], goal: str) -> AsyncIterator[Event]:
-        info.context.count(prove.name)
-        async for event in info.context.follow(prove, {"goal": goal}):
+    async def follow(info: Info[Context, None], **given: object) -> AsyncIterator[Event]:
+        info.context.count(one.name)
+        told = {name: value for name, value in given.items() if value is not None}
+        async for event in info.context.follow(one, told):
             yield event
 
+    resolver: Any = follow
     given = GenericAlias(AsyncIterator, (progress,))
-    proving.__annotations__ = {"info": Info, "goal": str, "return": given}
-    return strawberry.subscription(resolver=proving, description=_described(prove))
+    resolver.__signature__ = _signature(one, types).replace(return_annotation=given)
+    resolver.__annotations__ = {"info": Info, "return": given}
+    return strawberry.subscription(resolver=resolver, description=_described(one))
 
 
 def _ref(name: str) -> Schema:
@@ -191,10 +200,12 @@ def schema() -> strawberry.Schema:
 
     reading = {one.name: _field(one, types) for one in operations() if not one.changes}
     changing = {one.name: _field(one, types) for one in operations() if one.changes}
+    followed = [one for one in operations() if one.following]
+    following = {one.following: _following(one, types) for one in followed}
     return _Schema(
         query=root("Query", reading),
         mutation=root("Mutation", changing),
-        subscription=root("Subscription", {"proving": _following(types)}),
+        subscription=root("Subscription", following),
         extensions=[
             lambda: MaxTokensLimiter(_TOKENS),
             lambda: MaxAliasesLimiter(_ALIASES),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 Work = Callable[[Service, Caller, dict[str, Any]], Awaitable["JsonObject"]]
+Follow = Callable[[Service, Caller, dict[str, Any], Callable[[Any], None]], Awaitable["JsonObject"]]
 
 MOST_BODY: Final = 8 << 20
 VIEWS: Final = ("subject", "authority", "auditor")
@@ -40,6 +41,7 @@ class Operation:
 
     `changes` tells that something is kept, or money spent. `asks` says whose token that takes:
     anybody's, a person's (where there are no tokens, whoever is there), or a person's in any case.
+    `follow` does it and tells what happens meanwhile, to whom subscribes under `following`.
     """
 
     name: str
@@ -52,6 +54,8 @@ class Operation:
     gives: str = "Answer"
     changes: bool = False
     asks: str = ANYBODY
+    follow: Follow | None = None
+    following: str = ""
 
     @property
     def body(self) -> Schema:
@@ -120,6 +124,10 @@ def _about_goals() -> tuple[Operation, ...]:
             *("prove", "/v1/prove", "viewer", "Prove or disprove a goal."),
             lambda service, caller, given: service.prove(given["goal"], by=caller.name),
             *(goal, ("goal",), "Result"),
+            follow=lambda service, caller, given, tell: service.prove(
+                given["goal"], by=caller.name, observe=tell
+            ),
+            following="proving",
         ),
         Operation(
             *("why", "/v1/why", "viewer", "Prove or disprove a goal, with each step."),
@@ -130,6 +138,15 @@ def _about_goals() -> tuple[Operation, ...]:
             *("query", "/v1/query", "viewer", "Find all answers of a goal with variables."),
             lambda service, _, given: service.query(given.pop("query"), **given),
             *(rows, ("query",), "Rows"),
+            follow=lambda service, _, given, tell: service.query(
+                given.pop("query"), observe=tell, **given
+            ),
+            following="querying",
+        ),
+        Operation(
+            *("everybody", "/v1/query/everybody", "viewer", "List for whom a goal holds, or not."),
+            lambda service, _, given: service.everybody(given.pop("query"), **given),
+            *({"query": _text(1), "among": _text(), **_page()}, ("query",), "Everybody"),
         ),
         Operation(
             *("more", "/v1/query/more", "viewer", "Give the rows after those of a page."),
@@ -169,6 +186,12 @@ def _about_certificates() -> tuple[Operation, ...]:
             lambda service, _, given: service.export(given.pop("certificate"), **given),
             {**certificate, "to": to, "view": {"enum": list(VIEWS)}},
             *(("certificate", "to"), "Exported"),
+        ),
+        Operation(
+            *("diff", "/v1/diff", "viewer", "Tell what differs between a proof and a later one."),
+            lambda service, _, given: service.diff(given.pop("before"), **given),
+            {"before": _text(1, MOST_BODY), "after": _text(0, MOST_BODY)},
+            *(("before",), "Difference"),
         ),
         Operation(
             *("read_on", "/v1/read-on", "viewer", "Read on in a text that was cut."),
@@ -225,6 +248,10 @@ def _in_words() -> tuple[Operation, ...]:
                 given.pop("question"), by=caller.name, **given
             ),
             *(asked, ("question",), "Asked", True),
+            follow=lambda service, caller, given, tell: service.ask(
+                given.pop("question"), by=caller.name, observe=tell, **given
+            ),
+            following="asking",
         ),
         Operation(
             *(
@@ -245,6 +272,10 @@ def _in_words() -> tuple[Operation, ...]:
                 given.pop("question"), by=caller.name, **given
             ),
             *({**asked, "today": day, "check": _check()}, ("question",), "Explored", True),
+            follow=lambda service, caller, given, tell: service.solve(
+                given.pop("question"), by=caller.name, observe=tell, **given
+            ),
+            following="solving",
         ),
         Operation(
             *("follow_up", "/v1/solve/follow-up", "analyst", "Go on from an earlier exploration."),
@@ -255,6 +286,14 @@ def _in_words() -> tuple[Operation, ...]:
                 **given,
             ),
             *(on, ("question",), "Explored", True),
+            follow=lambda service, caller, given, tell: service.solve(
+                given.pop("question"),
+                exploration=given.pop("exploration", ""),
+                by=caller.name,
+                observe=tell,
+                **given,
+            ),
+            following="following_up",
         ),
         Operation(
             *("history", "/v1/history", "analyst", "List explorations, the latest first."),
@@ -306,6 +345,16 @@ def _reviews() -> tuple[Operation, ...]:
             *("draft", "/v1/drafts/add", "analyst", "Hand in rules, which people review."),
             lambda service, caller, given: service.hand_in(**given, by=caller.name),
             *(rules, ("goal", "rules", "purpose"), "Drafted", True),
+        ),
+        Operation(
+            *(
+                "check",
+                "/v1/drafts/check",
+                "analyst",
+                "Say what is wrong with rules; keep nothing.",
+            ),
+            lambda service, _, given: service.check(given["rules"], given.get("goal", "")),
+            *({"rules": _text(), "goal": _text()}, ("rules",), "Mistakes"),
         ),
         Operation(
             *("drafts", "/v1/drafts", "analyst", "List drafts and proposed rules."),
@@ -393,6 +442,13 @@ _ANSWERS: Final = MappingProxyType(
         " exit_code number, computed_not_checked flag, check any?, assumptions [text],"
         " open_because [any], columns [Column], rows [Row],"
         " cursor text?",
+        "Everybody": "query text, among text, settled Settled, total number, start number,"
+        " rows_left number, counts any, columns [Column], rows [Row], notes [text]",
+        "Difference": "goal text, same flag, changes [Change], changes_left number,"
+        " unaligned [any], unaligned_left number",
+        "Change": "number number, kind text, subject text, before text?, after text?,"
+        " because [number]",
+        "Mistakes": "mistakes [any], goal text, rules text",
         "Column": "name text, type text",
         "Row": "values any, verdict text, goals [text]",
         "Checked": "accepted flag, verdict text?, goal text?, reason text?, identity text?,"

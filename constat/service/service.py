@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import json
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeVar
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.diagnostics.json_form import to_json
-from constat.evaluation import CallFinished, ModelAwaited, StageFinished
+from constat.evaluation import CallFinished, ModelAwaited, StageFinished, Verdict
+from constat.explore.events import Generating, PlanReady, StepFailed, StepFinished, StepStarted
 from constat.library.listing import list_rules, proposals, unfinished
 from constat.logic import NullCell, display_value
 from constat.project import find_project, load_project
 from constat.project.settings import sight_of
 from constat.session import AsyncSession, LogAs
+from constat.session.answers import Settled
 from constat.session.drafted import told_of_drafts
 from constat.tiers.rights import is_shown
 
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from constat.diagnostics.json_form import JsonObject
     from constat.evaluation import Event, Observer
     from constat.explore.answered import Explored
-    from constat.explore.events import Telling
+    from constat.explore.events import ExploreEvent, Telling
     from constat.library.listing import ListedPredicate
     from constat.memory import Memory
     from constat.project import Project
@@ -393,6 +395,20 @@ class Service:
             "cursor": f"{name}.{first + len(rows)}" if left else None,
         }
 
+    async def everybody(
+        self, query: str, *, among: str = "", start: int = 0, most: int = ROWS
+    ) -> JsonObject:
+        """List for whom a goal holds; with `among`, a goal too, also those for whom it does not.
+
+        Who is no answer is disproved where all answers are known; else their goal is proved, for so
+        many as a page has.
+        """
+
+        def work(session: Session) -> JsonObject:
+            return _everybody(session, query, among, max(0, start), max(1, min(most, MOST_ROWS)))
+
+        return await self.run(work)
+
     async def answers(self, query: str, *, check: str | None = None) -> Answers:
         """Find all answers, to be written whole; see `row_lines` and `arrow_of`."""
         return await self.run(lambda session: session.query(query, check=check).checked())
@@ -512,6 +528,36 @@ class Service:
             if chosen.binary:
                 return {**told, "text": None, "base64": base64.b64encode(written).decode()}
             return {**told, "text": written.decode(), "base64": None}
+
+        return await self.run(work)
+
+    async def diff(self, before: str, *, after: str = "") -> JsonObject:
+        """Tell what differs between two certificates, or without `after` between one and now."""
+        first = self._given(before).encode()
+        second = self._given(after).encode() if after.strip() else None
+
+        def work(session: Session) -> JsonObject:
+            found = session.diff(first, second)
+            changes = [
+                {
+                    "number": number,
+                    "kind": one.kind,
+                    "subject": one.subject[:_TEXT],
+                    "before": one.before and one.before[:_TEXT],
+                    "after": one.after and one.after[:_TEXT],
+                    "because": [place + 1 for place in one.because[:_LISTED]],
+                }
+                for number, one in enumerate(found.changes[:MOST_ROWS], 1)
+            ]
+            alone = [_short(asdict(one)) for one in found.unaligned[:MOST_ROWS]]
+            return {
+                "goal": found.goals[0],
+                "same": found.is_empty,
+                "changes": changes,
+                "changes_left": len(found.changes) - len(changes),
+                "unaligned": alone,
+                "unaligned_left": len(found.unaligned) - len(alone),
+            }
 
         return await self.run(work)
 
@@ -740,6 +786,21 @@ class Service:
         """
         return await self.draft(goal, rules, purpose, author=f"handed in by {by}", asked_by=by)
 
+    async def check(self, rules: str, goal: str = "") -> JsonObject:
+        """Say what is wrong with rules that somebody writes; nothing is kept, and nothing proved.
+
+        Without a goal they are held against one about the predicate of the last of them.
+        """
+        self._needs_all()
+
+        def work(session: Session) -> JsonObject:
+            from constat.session.asking_steps import mistakes_of  # noqa: PLC0415  loaded when it is used
+
+            asked, found, text = mistakes_of(session, goal, rules)
+            return {"mistakes": to_json(found[:_LISTED]), "goal": asked, "rules": text}
+
+        return await self.run(work)
+
     # Reviews.
 
     async def drafts(self, *, status: str = "proposed") -> JsonObject:
@@ -936,6 +997,67 @@ class Service:
         return {"text": text[:_CHARACTERS], "left": left, "reference": reference}
 
 
+def _everybody(session: Session, query: str, among: str, start: int, most: int) -> JsonObject:
+    """List answers, and behind them those of `among` that are none."""
+    answers = session.query(query).checked()
+    columns, listed = answers.columns, [_row(answers.columns, row) for row in answers.rows]
+    counts = Counter(str(one["verdict"]) for one in listed)
+    notes: list[str] = []
+    if among.strip():
+        others, told = _others(session, answers, among)
+        known = answers.settled is not Settled.OPEN
+        verdict = Verdict.DISPROVED_UNDER if answers.settled is Settled.UNDER else Verdict.DISPROVED
+        first = max(0, start - len(listed))
+        last = max(0, start + most - len(listed))
+        if known:
+            counts[verdict.value] += len(others)
+        elif others:
+            notes.append("others than the answers may hold: each of a page is proved by itself")
+        members = len(listed)
+        listed += [{**one, "verdict": verdict.value} for one in others]
+        for one in listed[members + first : members + last] if not known else ():
+            goals: Any = one["goals"]
+            one["verdict"] = session.prove(goals[0]).verdict.value
+        notes += told
+    part = listed[start : start + most]
+    return {
+        "query": query,
+        "among": among,
+        "settled": answers.settled.value,
+        "total": len(listed),
+        "start": start,
+        "rows_left": max(0, len(listed) - start - len(part)),
+        "counts": dict(counts),
+        "columns": [{"name": one.name, "type": one.kind.value} for one in columns],
+        "rows": part,
+        "notes": notes,
+    }
+
+
+def _others(session: Session, answers: Answers, among: str) -> tuple[list[JsonObject], list[str]]:
+    """Give those of a goal who are no answers of another, each with the goal about them."""
+    everybody = session.query(among).checked()
+    places = {one.name: place for place, one in enumerate(everybody.columns)}
+    names = [one.name for one in answers.columns]
+    if lacking := [f"?{name}" for name in names if name not in places]:
+        message = f"`{among}` says nothing of {', '.join(lacking)}"
+        hint = "write both goals with the same variables: `is_vip(?c)` and `customer(?c, _)`"
+        raise ConstatError([Diagnostic("C0401", message, help=hint)])
+    members = {row.values for row in answers.rows}
+    found: dict[tuple[Any, ...], JsonObject] = {}
+    for row in everybody.rows:
+        values = tuple(row.values[places[name]] for name in names)
+        if values in members or values in found or any(isinstance(c, NullCell) for c in values):
+            continue
+        shown = dict(zip(names, values, strict=True))
+        told = {
+            one.name: display_value(shown[one.name], one.kind)[:_TEXT] for one in answers.columns
+        }
+        found[values] = {"values": told, "verdict": "", "goals": list(answers.show(values))}
+    open_too = everybody.settled is Settled.OPEN
+    return list(found.values()), ["there may be more of them"] if open_too else []
+
+
 def _accepted(content: bytes, view: str) -> bytes:
     """Give a certificate that the checker accepts, or its view; raises `ConstatError`."""
     from constat.session.result import checked  # noqa: PLC0415  loaded when it is used
@@ -1058,13 +1180,24 @@ def _short(found: dict[str, Any]) -> JsonObject:
     return {key: str(value)[:_TEXT] for key, value in found.items()}
 
 
-def what_happens(event: Event) -> str:
+def what_happens(event: Event | ExploreEvent) -> str:
     """Say what happens, without a value of a source."""
+    told = ""
     match event:
         case CallFinished(number=number, predicate=predicate, rows=rows):
-            return f"call {number}: {predicate}, {rows:,} rows"
+            told = f"call {number}: {predicate}, {rows:,} rows"
         case StageFinished(number=number, of=of, predicates=predicates):
-            return f"stage {number} of {of}: {', '.join(predicates)}"[:200]
+            told = f"stage {number} of {of}: {', '.join(predicates)}"
         case ModelAwaited(model=model, task=task):
-            return f"waiting for {model} ({task})"
-    return ""
+            told = f"waiting for {model} ({task})"
+        case PlanReady(steps=steps, needed=needed):
+            told = f"a plan of {len(steps)} steps, {len(needed)} of them needed"
+        case StepStarted(step=step, name=name, work=work):
+            told = f"step {step}: {name} ({work})"
+        case Generating(step=step, purpose=purpose):
+            told = f"step {step}: a model is asked ({purpose})"
+        case StepFailed(step=step, attempt=attempt, kind=kind):
+            told = f"step {step}: attempt {attempt} failed ({kind})"
+        case StepFinished(step=step, name=name, rows=rows, how=how):
+            told = f"step {step}: {name}, {rows:,} rows, {how}"
+    return told[:200]

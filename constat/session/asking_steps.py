@@ -18,7 +18,7 @@ from constat.authoring.checking import (
     stays_open,
 )
 from constat.authoring.drafting import Desk, Transcript, check_question, draft_for
-from constat.authoring.fragments import Ground, check_query, refused
+from constat.authoring.fragments import Ground, check_query, read_fragment, refused
 from constat.authoring.prompts import PromptBuilder, stems
 from constat.catalog import SourceFailureError, open_connection
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
@@ -396,6 +396,26 @@ def quarantine(
     kept_goal = one_line(goal, MOST_GOAL)
     new = NewDraft(checked.text, purpose, goal=kept_goal, model=author, asked_by=asked_by)
     return session.drafts.add(new)
+
+
+def mistakes_of(session: Session, goal: str, rules: str) -> tuple[str, tuple[Diagnostic, ...], str]:
+    """Hold rules that somebody writes against the project, as `quarantine` does; keep nothing.
+
+    Gives the goal, what is wrong, and the rules that would be kept. Without a goal it is one about
+    the predicate of the last rule.
+    """
+    diagnostics: list[Diagnostic] = []
+    ground = ground_of(session)
+    if not goal.strip():
+        known = ground.program.program.predicates
+        how = ground.setting.variables
+        read = read_fragment(rules, diagnostics, variables=how, known=known)
+        if read is None or not read.program.rules:
+            return "", tuple(diagnostics), ""
+        head = read.program.rules[-1].head
+        goal = f"{head.predicate}({', '.join(f'?v{n}' for n in range(len(head.terms)))})"
+    checked = check_proposal(Proposal(goal, rules), ground, (rules, goal))
+    return goal, checked.diagnostics, checked.text
 
 
 def prove_draft(session: Session, identity: str, observe: Observer | None) -> Result:

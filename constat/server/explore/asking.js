@@ -35,7 +35,14 @@ export async function shown(place, title, texts, work) {
   }
 }
 
+// What was proved in this tab, for the view that compares it with what is true later.
+globalThis.proofsOfThisTab = [];
+
 export async function report(place, result, signal, ...before) {
+  if (result.goal && result.verdict) {
+    const at = new Date().toISOString().slice(0, 19).replace("T", " ");
+    globalThis.proofsOfThisTab.push({ goal: result.goal, verdict: result.verdict, certificate: result.certificate, at });
+  }
   const { text } = await ask("export", { certificate: result.certificate, to: "html" }, signal);
   const main = text.slice(text.indexOf("<main"), text.lastIndexOf("</main>"));
   const page = new DOMParser().parseFromString(policy.createHTML(main), "text/html");

@@ -2,14 +2,18 @@
 
 import { asking } from "./asking.js";
 import { catalog, drafts, rules } from "./looking.js";
+import { editor, everybody, history, words } from "./working.js";
 import { button, make, mistakes } from "./parts.js";
 import { ask, enter, inside, whenOutside } from "./service.js";
 
 const at = (id) => document.getElementById(id);
 const may = (role) => (caller) => caller.sees_all && ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 const ROLES = ["viewer", "analyst", "approver", "admin"];
-const VIEWS = [["Ask", asking, () => true], ["Rules", rules, () => true],
-  ["Catalog", catalog, may("viewer")], ["Drafts", drafts, may("analyst")]];
+const VIEWS = [["Ask", asking, () => true], ["In words", words, may("analyst")], ["Everybody", everybody, () => true],
+  ["Rules", rules, () => true], ["Catalog", catalog, may("viewer")], ["Write rules", editor, may("analyst")],
+  ["Drafts", drafts, may("analyst")], ["History", history, () => true]];
+// What was asked before is read anew each time.
+const PASSING = new Set(["History"]);
 
 // Colours: as the system says, or turned by hand; nothing is stored.
 const THEMES = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
@@ -40,7 +44,7 @@ function open(name, views, parts, caller) {
     else one.removeAttribute("aria-current");
   }
   // A view keeps what was found in it.
-  if (!parts.has(name)) parts.set(name, views.find(([one]) => one === name)[1](caller));
+  if (PASSING.has(name) || !parts.has(name)) parts.set(name, views.find(([one]) => one === name)[1](caller));
   at("x-view").replaceChildren(...parts.get(name));
 }
 

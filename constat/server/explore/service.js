@@ -40,6 +40,40 @@ export async function ask(operation, body = {}, signal = undefined) {
   return answer;
 }
 
+// Follow a subscription: `tell` gets each message as it comes; gives the result that is last.
+export async function follow(query, variables, tell, signal) {
+  const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+  const token = sessionStorage.getItem(KEY);
+  if (token) headers.Authorization = `Bearer ${token}`;
+  let response, kept = "", result = null;
+  try {
+    response = await fetch("graphql", { method: "POST", headers, body: JSON.stringify({ query, variables }), signal });
+  } catch (problem) {
+    if (problem.name === "AbortError") throw problem;
+    throw new Refusal(0, [{ code: "HTTP", message: "the server does not answer" }]);
+  }
+  if (!response.ok) {
+    const answer = await response.json();
+    if (response.status === 401) outside(answer.error);
+    throw new Refusal(response.status, answer.error);
+  }
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const events = (kept + part.value).split("\n\n");
+    kept = events.pop();
+    for (const event of events) {
+      const line = event.split("\n").find((one) => one.startsWith("data:") && one.length > 5);
+      if (!line) continue;
+      const { data, errors } = JSON.parse(line.slice(5));
+      if (errors) throw new Refusal(200, errors.flatMap((one) => one.extensions?.error ?? [{ code: "GraphQL", message: one.message }]));
+      if (data.events.result) ({ result } = data.events);
+      else tell(data.events.message);
+    }
+  }
+  if (!result) throw new Refusal(0, [{ code: "HTTP", message: "the answer ended before its end" }]);
+  return result;
+}
+
 // The whole of a text that may have been cut.
 export async function whole(text) {
   if (typeof text === "string") return text;
