@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import asdict
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -29,7 +30,7 @@ from constat.session import Session
 from constat.session.suppositions import Suppositions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from constat.proof.changes import Change
     from constat.proof.tree import GapShown
@@ -365,10 +366,11 @@ def _what_json(found: WhatIf) -> dict[str, object]:
     }
 
 
+_ONE: Final = Decimal(1)
 _ALLOW: Final = """\
 which facts would prove it is looked for among relations that you allow, and none is allowed:
   constat missing {goal}{added}
-with `--removable NAME` facts may be taken away, too; leave out what cannot be otherwise
+`--removable NAME` lets facts be taken away; leave out what cannot be otherwise
 or, for good, write `@[abducible(cost = 2)]` or `@[removable(cost = 1)]` before a `.decl`
 it rests on: {names}"""
 _WRITTEN: Final = """\
@@ -484,10 +486,10 @@ def print_missing(found: MissingFacts) -> None:
     if found.abducible and not found.sets:
         none = "none: no set of such facts proves it, and every one was looked at"
         write(none if found.exhausted else "no set was found, and not everything was looked at")
-        left = [one for one in found.candidates if one not in found.abducible.added]
+        left = [one for one in found.candidates if one not in _allowed(found, one)]
         if left:
-            more = "".join(f" --abducible {name}" for name in left)
-            write(f"facts of {', '.join(left)} were not allowed: add{more}")
+            write(f"facts of {', '.join(left)} were not allowed; with them:")
+            write(f"  constat missing {shlex.quote(found.goal)}{_options(found)}")
         else:
             write(f"what stops it: constat why-not {shlex.quote(found.goal)}")
     _print_bounds(found)
@@ -496,9 +498,28 @@ def print_missing(found: MissingFacts) -> None:
 def _to_allow(found: MissingFacts) -> str:
     """Say how relations are allowed: each that the goal rests on, to be copied."""
     goal, names = shlex.quote(found.goal), found.candidates
-    added = "".join(f" --abducible {name}" for name in names)
     told = _ALLOW if names else _WRITTEN
-    return told.format(goal=goal, added=added, names=", ".join(names))
+    return told.format(goal=goal, added=_options(found), names=", ".join(names))
+
+
+def _allowed(found: MissingFacts, name: str) -> Collection[str]:
+    """Give the predicates of which as much may change as one of them has to."""
+    return found.abducible.removed if name in found.below else found.abducible.added
+
+
+def _options(found: MissingFacts) -> str:
+    """Write the options that allow all that the goal rests on, and what is allowed already."""
+    added = [one for one in found.candidates if one not in found.below]
+    removed = [one for one in found.candidates if one in found.below]
+    text = ""
+    for option, names, costs in (
+        ("--abducible", added, found.abducible.added),
+        ("--removable", removed, found.abducible.removed),
+    ):
+        for name in dict.fromkeys((*names, *costs)):
+            cost = costs.get(name, _ONE)
+            text += f" {option} {name}" + ("" if cost == _ONE else f"={cost:f}")
+    return text
 
 
 def _write_goals(title: str, goals: Sequence[str], without: Sequence[str]) -> None:

@@ -345,6 +345,7 @@ def _met(decision: Decision) -> Iterator[str]:
 
 
 _SHARE_TO_SEARCH: Final = 0.8
+_LEAST_VARIED: Final = 2
 _HOLDING: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 
 
@@ -378,7 +379,8 @@ class MissingFacts:
     `sets` come by cost. Sets that cost less than `bound` and can be found are all there; where it
     is `None` the search ended by itself, else `stopped` says why it did not. `dropped` counts sets
     that failed when they were tried, `unsolved` names what was not searched. `abducible` are the
-    predicates that were, with costs; `candidates` those that the goal rests on.
+    predicates that were, with costs; `candidates` those that the goal rests on, and `below` those
+    of them that stand below negations alone: more of them is less of the goal.
     """
 
     result: Result
@@ -389,6 +391,7 @@ class MissingFacts:
     abducible: Abducibles
     candidates: tuple[str, ...]
     stopped: str = ""
+    below: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         from constat.session.showing import missing_text  # noqa: PLC0415  loaded when it is used
@@ -464,6 +467,7 @@ def missing_facts(
         costs,
         _candidates(program, atom),
         abduction.stopped,
+        _below_negations(program, atom),
     )
 
 
@@ -473,8 +477,50 @@ def _searched(bench: Bench, tiers: Tiers, atom: Atom, costs: Abducibles, asked: 
     program = with_projections(bench.reading_least(bench.program, atom, whole))
     worlds = Worlds(bench.engine, program, tiers.externals, bench.limits)
     # The rest is for deciding the goal with what was found.
-    seconds = min(asked.seconds, _SHARE_TO_SEARCH * bench.limits.left)
-    return Search(worlds, atom, costs, asked.top, seconds).run()
+    until = time.monotonic() + min(asked.seconds, _SHARE_TO_SEARCH * bench.limits.left)
+    found = Search(worlds, atom, costs, asked.top, until - time.monotonic()).run()
+    return _varied(found, worlds, atom, costs, asked.top, until)
+
+
+def _varied(  # noqa: PLR0917  what a search takes
+    found: Abduction, worlds: Worlds, atom: Atom, costs: Abducibles, top: int, until: float
+) -> Abduction:
+    """Have a set of another kind among those that are as cheap, where the wanted ones are alike.
+
+    The rows of one invoice after the other can be taken away: where one may be supposed, too, as
+    cheaply, that would not be seen.
+    """
+    if len(found.found) < top or top < _LEAST_VARIED:
+        return found
+    kept = list(found.found)
+    last = kept[-1].cost
+    others: list[Found] = []
+    left = costs
+    while len(others) < top - 1:
+        left = _unused(left, (*kept, *others))
+        seconds = until - time.monotonic()
+        if not left or seconds <= 0:
+            break
+        more = Search(worlds, atom, left, 1, seconds).run().found
+        if not more or more[0].cost > last:
+            break
+        others += more
+    cheaper = [one for one in kept if one.cost < last]
+    alike = [one for one in kept if one.cost == last]
+    if not others or len(cheaper) >= top - 1:
+        return found
+    room = max(1, top - len(cheaper) - len(others))
+    return replace(found, found=(*cheaper, *alike[:room], *others)[:top])
+
+
+def _unused(costs: Abducibles, found: Sequence[Found]) -> Abducibles:
+    """Leave out what the sets suppose, and what they take away."""
+    supposed = {name for one in found for name, _ in one.chosen.delta.added}
+    gone = {name for one in found for name, _ in one.chosen.delta.removed}
+    return Abducibles(
+        {name: cost for name, cost in costs.added.items() if name not in supposed},
+        {name: cost for name, cost in costs.removed.items() if name not in gone},
+    )
 
 
 def _decided(bench: Bench, tiers: Tiers, atom: Atom, found: Found) -> MissingSet:
@@ -493,6 +539,12 @@ def _written(program: AnalysedProgram, asked: Asked) -> Iterator[str]:
     for name in sorted({one for each in named for one in below(program, each)}):
         if is_written_in_rules(program, name):
             yield f"facts of {name}, which stand in rule files"
+
+
+def _below_negations(program: AnalysedProgram, atom: Atom) -> frozenset[str]:
+    leaves = leaves_below(program, atom.predicate)
+    more = {name for name, same in leaves if same}
+    return frozenset(name for name, same in leaves if not same and name not in more)
 
 
 def _candidates(program: AnalysedProgram, atom: Atom) -> tuple[str, ...]:
