@@ -11,7 +11,7 @@ from constat.diagnostics import counted
 from constat.evaluation import NOT_ONE, Verdict
 from constat.logic import NullCell, display_value
 from constat.session import Settled
-from constat.session.answers import Computed
+from constat.session.answers import THE_QUERY, Computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -284,6 +284,10 @@ def _assumptions(answers: Answers) -> Iterator[str]:
 
 def _named(one: OpenReason) -> str:
     """Name the goals that a reason leaves open; JSON has a hundred of them."""
+    if one.predicate == THE_QUERY:
+        shown = " or ".join((one.goal, *one.others)[:_MOST_NAMED])
+        more = f" and {one.count - _MOST_NAMED:,} more" if one.count > _MOST_NAMED else ""
+        return f"where {shown}{more}"
     if not one.others:
         return f"that is {one.goal}" if one.count == 1 else f"one of them: {one.goal}"
     shown = (one.goal, *one.others)[:_MOST_NAMED]
@@ -300,7 +304,7 @@ def _reasons(answers: Answers) -> Iterator[str]:
         yield f"  {one.predicate}: {one.reason}{times}"
         if one.contested or one.reason.endswith("of this group is not known"):
             yield f"    {_named(one)}"
-        elif one.goal and not one.reason.startswith("rule "):
+        elif one.goal and one.predicate != THE_QUERY and not one.reason.startswith("rule "):
             yield f"    ask for it, or state a fact: {one.goal}"
         elif one.goal:
             yield f"    with {one.goal}"

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, Call, Outcome
     from constat.forward import Results
     from constat.forward.erring import Erring
-    from constat.logic import Atom, Kind, OpenRow, Predicate, Row, Value
+    from constat.logic import Atom, Kind, OpenRow, Predicate, Row, Rule, Value
     from constat.model import Usage
     from constat.recount import Recount
     from constat.session.checking import Checking
@@ -483,8 +483,7 @@ def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
         name = outcome.goal.predicate
         _add_groups(seen, program, name, outcome.rows(name, POSSIBLE))
     for failure in outcome.failures:
-        rule = outcome.program.rules[failure.rule]
-        group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "", False, "")
+        group = _failing(program, outcome.program.rules[failure.rule], failure.reason)
         shown = ", ".join(f"?{name} = {value}" for name, value in failure.bindings.items())
         seen.setdefault(group, {}).setdefault(shown)
     found = _counted(seen)
@@ -510,9 +509,8 @@ def reasons_in_bulk(results: Results, program: AnalysedProgram) -> tuple[OpenRea
             shapes = (row for row, strength in results.weak_rows(place) if strength == POSSIBLE)
             _add_groups(seen, results.plan.program, goal.predicate, shapes)
     for relation, erring in results.erring.items():
-        rule = erring.rule
         for bindings, reason in islice(_instances(results, relation, erring), MAX_FAILURES):
-            group = (rule.head.predicate, f"rule {rule.id}: {reason}", "", False, "")
+            group = _failing(program, erring.rule, reason)
             seen.setdefault(group, {}).setdefault(bindings)
     found = _counted(seen)
     for name, why in results.loose.items():
@@ -521,6 +519,24 @@ def reasons_in_bulk(results: Results, program: AnalysedProgram) -> tuple[OpenRea
         )
         found.append(OpenReason(name, reason, "", 1, ""))
     return _sorted(found)
+
+
+THE_QUERY: Final = "the query"
+"""What a relation is called that nobody wrote: it has the rows of a conjunction."""
+
+
+def _is_query(program: AnalysedProgram, name: str) -> bool:
+    """Tell whether a relation has no declaration, as that of a query's own rule."""
+    predicate = program.program.predicates.get(name)
+    return predicate is not None and predicate.span is None
+
+
+def _failing(program: AnalysedProgram, rule: Rule, reason: str) -> _Group:
+    """Name what an instance of a rule errs with."""
+    name = rule.head.predicate
+    if _is_query(program, name):
+        return (THE_QUERY, reason, "", False, "")
+    return (name, f"rule {rule.id}: {reason}", "", False, "")
 
 
 def _folded_columns(program: AnalysedProgram, name: str) -> dict[int, str]:
@@ -546,8 +562,17 @@ def _add_groups(
         opened = [place for place, cell in enumerate(row) if cell is OPEN]
         if opened and all(place in folded for place in opened) and len(opened) < len(row):
             words = " and ".join(f"the {folded[place]} of this group" for place in opened)
-            group = (name, f"{words} is not known", "", False, "")
-            seen.setdefault(group, {}).setdefault(print_wanted(predicate, row))
+            called, goal = name, print_wanted(predicate, row)
+            if _is_query(program, name):
+                cells = zip(predicate.columns, row, strict=True)
+                told = (
+                    f"?{one.name} = {display_value(cell, one.kind)}"
+                    for one, cell in cells
+                    if cell is not OPEN
+                )
+                called, goal = THE_QUERY, ", ".join(told)
+            group = (called, f"{words} is not known", "", False, "")
+            seen.setdefault(group, {}).setdefault(goal)
 
 
 def _instances(results: Results, relation: str, erring: Erring) -> Iterator[tuple[str, str]]:

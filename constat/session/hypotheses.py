@@ -34,7 +34,7 @@ from constat.syntax.mistakes.habits import near_name
 from constat.tiers import rule_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from decimal import Decimal
 
     from constat.analysis import AnalysedProgram

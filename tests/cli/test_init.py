@@ -122,3 +122,54 @@ def test_what_cannot_be_set_is_told_with_a_row_that_can(tmp_path: Path) -> None:
         option, row = shlex.split(ran.err.partition("such as `")[2].partition("`")[0])
         ran = run("what-if", "has_orders(C2)", option, row, "--quiet", "--project", folder)
         assert (ran.code, "supposed: " in ran.out + ran.err) == (5, True), wrong
+
+
+def _staff(folder: Path) -> Path:
+    with sqlite3.connect(folder / "staff.db") as base:
+        base.executescript(
+            "create table emp(id integer primary key, dept text not null, salary integer);"
+            "insert into emp values(1, 'a', 10), (2, 'a', 20), (3, 'a', null), (4, 'b', 30);"
+            "insert into emp values(5, 'b', 40), (6, 'b', 50), (7, 'b', 60);"
+        )
+    run("init", folder / "staff.db", "--directory", folder / "p")
+    (folder / "p" / "rules" / "own.dl").write_text(
+        '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n.include "sources.dl"\n.once\n'
+        ".decl paid(dept: symbol, total: number)\n"
+        "paid(?d, ?t) :- emp(dept = ?d), ?t = sum ?s : { emp(id = _i, dept = ?d, salary = ?s) }.\n"
+        ".decl cheap(dept: symbol)\ncheap(?d) :- paid(?d, ?t), ?t < 175.\n"
+        ".decl alone(dept: symbol)\nalone(?d) :- emp(dept = ?d), !paid(?d, 180).\n"
+    )
+    return folder / "p"
+
+
+def test_what_is_open_in_a_query_names_no_relation_that_nobody_wrote(tmp_path: Path) -> None:
+    goal = "emp(id = ?i, dept = ?d), ?m = max ?s : { emp(id = _i, dept = ?d, salary = ?s) }"
+    ran = run("query", goal, "--project", _staff(tmp_path))
+    assert "the query: the max of this group is not known (3 times)" in ran.out
+    assert "    where ?i = 1, ?d = a or ?i = 2, ?d = a or ?i = 3, ?d = a\n" in ran.out
+    assert "query(" not in ran.out
+
+
+def test_sets_of_another_kind_are_shown_where_they_are_as_cheap(tmp_path: Path) -> None:
+    project = _staff(tmp_path)
+    alone = run("missing", "cheap(b)", "--removable", "emp", "--project", project)
+    assert alone.out.count("  remove emp(") == 3
+    both = run(
+        "missing", "cheap(b)", "--removable", "emp", "--abducible", "emp", "--project", project
+    )
+    assert (both.out.count("  remove emp("), both.out.count("  add emp(")) == (2, 1)
+
+
+def test_what_would_prove_a_goal_is_asked_by_a_command_to_copy(tmp_path: Path) -> None:
+    project = _staff(tmp_path)
+    first = run("missing", "cheap(b)", "--project", project)
+    (command,) = (one for one in first.out.splitlines() if one.startswith("  constat missing"))
+    assert (
+        "  remove emp("
+        in run(*shlex.split(command)[1:], "--removable", "emp", "--project", project).out
+    )
+    # What stands below a negation is taken away.
+    shop = run("missing", "is_vip(C004)", "--abducible", "vip_threshold=3")
+    (command,) = (one for one in shop.out.splitlines() if one.startswith("  constat missing"))
+    assert "--abducible vip_threshold=3 " in command
+    assert "remove blocked(C004)" in run(*shlex.split(command)[1:]).out
