@@ -285,9 +285,9 @@ def _assumptions(answers: Answers) -> Iterator[str]:
 def _named(one: OpenReason) -> str:
     """Name the goals that a reason leaves open; JSON has a hundred of them."""
     if one.predicate == THE_QUERY:
-        shown = " or ".join((one.goal, *one.others)[:_MOST_NAMED])
+        places = " or ".join((one.goal, *one.others)[:_MOST_NAMED])
         more = f" and {one.count - _MOST_NAMED:,} more" if one.count > _MOST_NAMED else ""
-        return f"where {shown}{more}"
+        return f"where {places}{more}"
     if not one.others:
         return f"that is {one.goal}" if one.count == 1 else f"one of them: {one.goal}"
     shown = (one.goal, *one.others)[:_MOST_NAMED]
