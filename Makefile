@@ -113,6 +113,11 @@ spark: $(STAMP) ## Fetch Spark's client and the server Sail into .venv/spark/ fo
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
 
+# Their requirements are their own, and so is their environment. Never fails either.
+.PHONY: stores
+stores: $(STAMP) ## Fetch servers of document stores into .venv/stores/ for the tests that need them.
+	@$(BIN)/python -m tests.servers.install stores
+
 # What is read of the code itself is read once, while the types are checked, and not by each worker.
 ARCHITECTURE := tests/architecture
 WHOLE = $(if $(P)$(PYTEST_ARGS),,yes)
@@ -137,6 +142,10 @@ test-postgres: install ## Run the tests that need PostgreSQL.
 .PHONY: test-mariadb
 test-mariadb: install servers ## Run the tests that need MariaDB.
 	$(EXTRA) "mariadb and not slow"
+
+.PHONY: test-stores
+test-stores: install stores ## Run the tests that need servers of document stores.
+	$(EXTRA) "stores and not slow"
 
 .PHONY: test-sandbox
 test-sandbox: install servers ## Run the tests of steps of Python inside bubblewrap.
@@ -166,7 +175,7 @@ test-spark: install spark ## Run the tests that compute on a Spark Connect serve
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
-OUTSIDE := postgres or mariadb or sandbox or browser or notebook or newcomer or site or spark or data
+OUTSIDE := postgres or mariadb or stores or sandbox or browser or notebook or newcomer or site or spark or data
 
 .PHONY: test-examples
 test-examples: install dbt ## Run examples, libraries and the commands of pages whole, of which the core has samples.
@@ -181,7 +190,7 @@ test-laws: install ## Run the long families of cases, of which the core has samp
 	$(EXTRA) "laws and not (examples or faults or $(OUTSIDE)) and not slow"
 
 .PHONY: test-extras
-test-extras: install browser servers dbt ## Run the tests of all extras.
+test-extras: install browser servers stores dbt ## Run the tests of all extras.
 	$(EXTRA) "($(subst spark or ,,$(OUTSIDE)) or examples or faults or laws) and not spark and not slow"
 	@$(MAKE) --no-print-directory test-spark
 

@@ -64,7 +64,10 @@ _KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 )
 
 
-_KINDS_OF_STORES: Final = ("mongodb", "cosmosdb", "firestore", "redis", "valkey")
+_KINDS_OF_STORES: Final = (
+    *("mongodb", "cosmosdb", "firestore", "redis", "valkey"),
+    *("dynamodb", "elasticsearch", "opensearch"),
+)
 _NO_STORES: Final = frozenset(("sql", "sqlite", "duckdb"))
 _GROUP: Final = "constat.stores"
 """The entry points of stores of others, by `type`; each makes a `Store` of setting and seconds."""
@@ -118,6 +121,14 @@ def _store(database: Database, seconds: float) -> Store:
             from constat.catalog import redis  # noqa: PLC0415  loaded when it is used
 
             return redis.RedisStore(database, seconds)
+        case "dynamodb":
+            from constat.catalog import dynamodb  # noqa: PLC0415  loaded when it is used
+
+            return dynamodb.DynamoStore(database, seconds)
+        case "elasticsearch" | "opensearch":
+            from constat.catalog import elasticsearch  # noqa: PLC0415  loaded when it is used
+
+            return elasticsearch.SearchStore(database, seconds)
         case kind:
             return _store_of_others(database, kind, seconds)
 

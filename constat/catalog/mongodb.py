@@ -26,6 +26,7 @@ _AT_ONCE: Final = 1_000
 _OUTSIDE: Final = MappingProxyType(
     {"=": ("$lt", "$gt"), "<": ("$gte",), "<=": ("$gt",), ">": ("$lte",), ">=": ("$lt",)}
 )
+_KINDS: Final = MappingProxyType({"text": ("string",), "whole": ("int", "long")})
 _LARGEST: Final = 1 << 63
 
 
@@ -103,6 +104,11 @@ class MongoStore(Store):
         del collection
         return _at_top(field)
 
+    def keeps_open(self, collection: str, field: Field) -> bool:
+        """Each value says of which kind it is."""
+        del collection, field
+        return True
+
     def count(self, collection: str) -> int | None:
         """Ask for the count that the server keeps."""
         try:
@@ -136,7 +142,11 @@ def _filter(condition: Condition) -> dict[str, Any]:
         values: list[Any] = [
             one for one in keys.values if isinstance(one, str) or -_LARGEST <= one < _LARGEST
         ]
-        parts.append({keys.field.path: {"$in": [*values, None] if keys.none else values}})
+        path, wanted = keys.field.path, {"$in": values}
+        others = [{"$not": {"$type": list(_KINDS[keys.field.family])}}, {"$type": "array"}]
+        parts.append(
+            {"$or": [{path: one} for one in (wanted, *others)]} if keys.none else {path: wanted}
+        )
     for bound in condition.bounds:
         path, value = bound.field.path, bound.value
         if isinstance(value, int) and not -_LARGEST <= value < _LARGEST:

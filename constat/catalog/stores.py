@@ -72,7 +72,10 @@ class Field:
 
 @frozen
 class Keys:
-    """Values that a field may have; `none` where a document without a value is meant as well."""
+    """Values that a field may have; `none` where a document without any is meant as well.
+
+    That is one whose field is missing, or holds a list, an object or a value of another kind.
+    """
 
     field: Field
     values: tuple[str | int, ...]
@@ -81,7 +84,10 @@ class Keys:
 
 @frozen
 class Bound:
-    """What a number is compared with; a document without one is meant as well."""
+    """What a number is compared with; a document without one is meant as well, as for `Keys`.
+
+    Where nobody has to see those, `Store.keeps_open` may be false.
+    """
 
     field: Field
     operator: str
@@ -151,6 +157,14 @@ class Store(ABC):
         """Whether documents can be asked for by a range of the numbers in a field."""
         del collection, field
         return False
+
+    def keeps_open(self, collection: str, field: Field) -> bool:
+        """Whether a condition can let documents through whose field has no value of its kind.
+
+        Such a document is a row with NULL, which may be one that somebody has to see.
+        """
+        del collection
+        return field.path == "_id"
 
     def count(self, collection: str) -> int | None:
         """Guess how many documents there are; `None` where nobody knows."""
@@ -761,7 +775,9 @@ class StoreConnection(CopiedReading):
         chosen = []
         for push in found:
             field = self._field(*opened, push.position)
-            if field is not None and self._store.finds(opened[0], field):
+            if field is None or not self._store.finds(opened[0], field):
+                continue
+            if not push.nullable or self._store.keeps_open(opened[0], field):
                 chosen.append(push)
         return tuple(chosen)
 
@@ -862,6 +878,9 @@ class StoreConnection(CopiedReading):
             if field is None or isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             if whole.key and not own and one.column not in whole.key:
+                continue
+            skips = whole.policies[one.column] == "skip"
+            if not skips and not self._store.keeps_open(collection, field):
                 continue
             if field.family in {"whole", "float"} and self._store.orders(collection, field):
                 found.append((one, Bound(field, one.operator, value)))

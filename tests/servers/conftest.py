@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import extras
-from tests.servers import keeper
+from tests.servers import keeper, stores
 from tests.servers.leasing import ServedDatabase, Server, leased
 
 if TYPE_CHECKING:
@@ -59,3 +59,15 @@ def source(request: pytest.FixtureRequest) -> Iterator[ServedDatabase]:
     server: Server = request.getfixturevalue(f"{request.param}_server")
     with server.fresh() as database:
         yield database
+
+
+@pytest.fixture(scope="session", params=stores.KINDS)
+def store_server(request: pytest.FixtureRequest) -> Iterator[stores.Served]:
+    """Give a server of each kind of document store in turn."""
+    extras.need("stores")
+    kind: str = request.param
+    reason = stores.missing(kind)
+    if reason:
+        pytest.skip(reason)
+    with stores.served(kind) as server:
+        yield server

@@ -1,7 +1,8 @@
-"""Fetch MariaDB's server and bubblewrap for the tests that need them: `make servers`.
+"""Fetch servers and bubblewrap for the tests that need them: `make servers`, `make stores`.
 
 In: Debian's or Ubuntu's package client, set up as it is. Out: the folder `mariadb` and the program
-`bin/bwrap` of the environment; nothing is installed into the system, and no account of an
+`bin/bwrap` of the environment, and with `stores` the
+folder `stores`; nothing is installed into the system, and no account of an
 administrator is needed. Never fails: where the packages cannot be had it says so in one line, and
 the tests that need them are skipped with the reason. Nothing of it is shipped.
 """
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tests.servers import keeper
+from tests.servers import keeper, stores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # The server, what its installer runs, and libraries that few machines have; their names differ.
 _NEEDED: Final = ("mariadb-server-core", "mariadb-client-core")
 _PERHAPS: Final = ("libaio1", "libaio1t64", "liburing2", "libnuma1")
+_REDIS: Final = ("redis-server", "redis-tools")
+_REDIS_PERHAPS: Final = ("libjemalloc2", "liblzf1", "libhiredis0.14", "liblua5.1-0", "libatomic1")
 _BWRAP: Final = Path(sys.prefix) / "bin" / "bwrap"
 _PATIENCE: Final = 120
 # Without a network this fails soon.
@@ -32,8 +35,16 @@ _QUICKLY: Final = ("Acquire::Retries=0", "Acquire::http::Timeout=10", "Acquire::
 _EMPTIED: Final = "usr/share/mysql/fill_help_tables.sql"
 
 
-def main() -> int:
-    """Fetch what is missing."""
+def main(which: str = "") -> int:
+    """Fetch what is missing; the servers of document stores where they are asked for."""
+    if which == "stores":
+        if stores.missing("redis"):
+            _try("Redis", _fetch_redis)
+        if any(map(stores.missing, ("valkey", "mongodb", "dynamodb", "opensearch"))):
+            _try("servers of document stores", _fetch_stores)
+        if stores.missing("dynalite"):
+            _try("Dynalite", _fetch_dynalite)
+        return 0
     if keeper.missing("mariadb"):
         _try("MariaDB", _fetch_mariadb)
     if shutil.which("bwrap") is None and not _BWRAP.exists():
@@ -58,6 +69,32 @@ def _fetch_mariadb() -> None:
         _run([str(found.folder / "mariadbd"), "--version"], whole, found.environment)
         shutil.rmtree(keeper.FETCHED, ignore_errors=True)
         whole.rename(keeper.FETCHED)
+
+
+def _fetch_redis() -> None:
+    with _unpacked(_REDIS, _REDIS_PERHAPS) as whole:
+        found = keeper.Programs(whole / "usr" / "bin", whole)
+        _run([str(found.folder / "redis-server"), "--version"], whole, found.environment)
+        stores.FETCHED.mkdir(exist_ok=True)
+        shutil.rmtree(stores.FETCHED / "redis", ignore_errors=True)
+        whole.rename(stores.FETCHED / "redis")
+
+
+def _fetch_stores() -> None:
+    folder = stores.FETCHED
+    _run([sys.executable, "-m", "venv", str(folder)], folder.parent)
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
+    _run([*pip, *stores.PACKAGES], folder)
+
+
+def _fetch_dynalite() -> None:
+    client = shutil.which("npm")
+    if client is None:
+        raise OSError("npm is not there")
+    folder = stores.FETCHED / "node"
+    folder.mkdir(parents=True, exist_ok=True)
+    # Without the compiled part it keeps its data in memory.
+    _run([client, "install", "--silent", "--ignore-scripts", *stores.NPM], folder)
 
 
 def _fetch_bubblewrap() -> None:
@@ -110,4 +147,4 @@ def _run(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:2]))
