@@ -49,6 +49,7 @@ _TYPES: Final = MappingProxyType(
 )
 INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 _EXACT: Final = frozenset({"+", "-", "*"})
+_ADDED: Final = frozenset({"+", "-"})
 PLAIN: Final = MappingProxyType({"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="})
 
 
@@ -303,8 +304,11 @@ class _Body:
             total = f"coalesce(sum(CAST({target} AS HUGEINT)), 0)"
             # A total that is only compared is no value, and does not overflow.
             return total if one.recursive else f"CAST({total} AS {type_of(kind)})"
+        if one.function == "sum" and kind is Kind.DECIMAL:
+            # Exact: each summand has twelve places at most, and what does not fit fails.
+            return f"coalesce(sum({target}), {literal(0, kind)})"
         if one.recursive:
-            raise RefusedError("a recursive sum that is not of whole numbers")
+            raise RefusedError("a recursive sum that is not exact")
         result = self.statement.kinds[one.result.name]
         found = f"{self.statement.functions.fold(one.function, kind, result)}(list({target}))"
         return f"coalesce({found}, {literal(0, result)})" if one.function == "sum" else found
@@ -337,6 +341,9 @@ def applied(statement: Typed, term: Apply, arguments: Sequence[str]) -> str:
             return f"CAST(({wide[0]} {term.function} {wide[1]}) AS {type_of(kind)})"
         if term.function == "neg":
             return f"CAST((- {wide[0]}) AS {type_of(kind)})"
+    if kind is Kind.DECIMAL and all(one is kind for one in given) and term.function in _ADDED:
+        # As exact as a sum.
+        return f"({f' {term.function} '.join(arguments)})"
     name = statement.functions.call(term.function, given, kind)
     return f"{name}({', '.join(arguments)})"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from itertools import permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -166,6 +166,39 @@ def test_a_recursive_threshold_rests_on_rows_of_lower_rank() -> None:
     assert counted(COMPANIES, "controls", {"own": OWNED}, rows[:1]).differs
     assert counted(COMPANIES, "controls", {"own": CIRCLE}, []) == Recount(State.PASSED)
     assert counted(COMPANIES, "controls", {"own": CIRCLE}, [("x", "y"), ("x", "z")]).differs
+
+
+def test_a_recursive_threshold_may_be_of_decimals() -> None:
+    text = COMPANIES.replace("w: number", "w: Decimal").replace("> 50", "> 0.5")
+    shares: list[Row] = [(x, y, Decimal(w) / 100) for x, y, w in OWNED]
+    # Half is not more than half, and a millionth more is.
+    circle: list[Row] = [(x, y, Decimal(w) / 100) for x, y, w in CIRCLE]
+    more: list[Row] = [("x", "y", Decimal("0.500001")), *circle[1:]]
+    rows: list[Row] = [("a", "b"), ("a", "c")]
+    assert counted(text, "controls", {"own": shares}, rows) == Recount(State.PASSED)
+    assert counted(text, "controls", {"own": shares}, rows[:1]).differs
+    assert counted(text, "controls", {"own": circle}, []) == Recount(State.PASSED)
+    assert counted(text, "controls", {"own": circle}, [("x", "y"), ("x", "z")]).differs
+    assert counted(text, "controls", {"own": more}, [("x", "y"), ("x", "z")]).passed
+
+
+def test_sums_of_decimals_are_exact_or_refused() -> None:
+    text = HEAD + ".decl n(k: number, x: Decimal)\n.input n\n.decl p(s: Decimal)\n"
+    text += "p(?s + 0.1 - 0.3) :- ?s = sum ?x : { n(_, ?x) }.\n"
+    random = Random(5)
+    for most in (10, 10**20):
+        drawn = [
+            Decimal(random.randrange(-most, most)).scaleb(-random.randrange(13)) for _ in "abcdef"
+        ]
+        rows: list[Row] = list(enumerate(drawn))
+        with localcontext(prec=60):
+            right = sum(drawn, Decimal("-0.2"))
+            wrong = right + Decimal("1e-12")
+        assert counted(text, "p", {"n": rows}, [(right,)]) == Recount(State.PASSED)
+        assert counted(text, "p", {"n": rows}, [(wrong,)]).differs
+    assert counted(text, "p", {"n": []}, [(Decimal("-0.2"),)]) == Recount(State.PASSED)
+    large: list[Row] = [(1, Decimal("9e25")), (2, Decimal("9e25"))]
+    assert counted(text, "p", {"n": large}, [(Decimal("1.8e26"),)]).state is State.NOT_CHECKED
 
 
 def test_a_recursive_sum_below_zero_is_refused() -> None:
