@@ -63,3 +63,66 @@ def test_a_program_killed_at_any_moment_has_kept_what_it_told(tmp_path: Path) ->
         assert max((one.number for one in memory.checkpoints), default=0) >= checkpoint
         assert check_quotes(memory) > 0
         assert memory.context().messages
+
+
+WRITER = """
+    import sys
+    from pathlib import Path
+    from constat.memory import Memory, Message, Role, Text
+    with Memory(Path(sys.argv[1]), "s") as memory:
+        print("ready", flush=True)
+        for at in range(100_000):
+            said = f"writer {sys.argv[2]} asks for order O-{at}"
+            pair = [Message(Role.USER, (Text(text),)) for text in (said, f"{said}, again")]
+            numbers = memory.append(pair)
+            memory.pin(f"m{numbers[0]}", f"writer {sys.argv[2]}")
+            memory.context(400)
+            print(*numbers, at, sep="|", flush=True)
+"""
+
+
+def started(folder: Path, name: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", textwrap.dedent(WRITER), str(folder), name]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_eight_programs_write_one_session_and_what_each_was_told_outlives_kill_9(
+    tmp_path: Path,
+) -> None:
+    moments = random.Random(11)
+    writers = {str(number): started(tmp_path, str(number)) for number in range(8)}
+    told: dict[int, str] = {}
+    pinned: set[tuple[str, str]] = set()
+    first_lines: dict[str, list[str]] = {}
+    try:
+        for name, one in writers.items():
+            assert one.stdout is not None
+            assert one.stdout.readline() == "ready\n"
+            first_lines[name] = [one.stdout.readline().strip() for _ in range(3)]
+        for one in writers.values():
+            # Each is killed at another moment, while the others go on writing.
+            time.sleep(moments.uniform(0.0, 0.3))
+            one.send_signal(signal.SIGKILL)
+    finally:
+        for one in writers.values():
+            one.kill()
+    for name, one in writers.items():
+        # It closes the pipe as well.
+        lines = first_lines[name] + one.communicate()[0].splitlines(keepends=True)
+        # A line without its end was being written when its program ended.
+        for line in [*lines[:3], *(line for line in lines[3:] if line.endswith("\n"))]:
+            first, second, at = map(int, line.split("|"))
+            assert second == first + 1
+            assert not {first, second} & told.keys()
+            told[first] = f"writer {name} asks for order O-{at}"
+            told[second] = f"{told[first]}, again"
+            pinned.add((f"m{first}", f"writer {name}"))
+    with Memory(tmp_path, "s") as memory:
+        said = [one.text for one in memory.history.messages]
+        # A pair that nobody was told of is there as a whole, or not at all.
+        assert all(two == f"{one}, again" for one, two in zip(said[::2], said[1::2], strict=True))
+        assert {at: said[at] for at in told} == told
+        held = {(name.partition("[")[0], by) for name, by in memory.known().held}
+        assert pinned <= held
+        assert check_quotes(memory) > 0
+        assert memory.context(400).messages
