@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, overload
 
 from constat.frozen import frozen
 from constat.memory.facts import Place
 from constat.memory.journal import Checkpoint
-from constat.memory.messages import Message, Role, Text, safe_cuts
+from constat.memory.messages import Message, Role, Text, late_cuts
 from constat.memory.policy import (
     PREVIEW,
     Kept,
@@ -22,16 +23,16 @@ from constat.memory.policy import (
 )
 from constat.memory.quotations import MARKER
 from constat.memory.tokens import ROLE_TOKENS, estimate, message_tokens, messages_tokens
-from constat.memory.view import BudgetError, Filling, View, fill
+from constat.memory.view import BudgetError, Filling, View, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from constat.memory.decisions import Decided
-    from constat.memory.history import Claim, History
+    from constat.memory.history import History
     from constat.memory.journal import Checkpoints, Record
     from constat.memory.policy import Policy, Window
     from constat.memory.tokens import Calibration
+    from constat.memory.view import Order
 
 _INTRODUCTION: Final = (
     "{marker} What holds of {count} earlier messages, and where (open a place, such as m0, to read "
@@ -142,15 +143,16 @@ class Material:
     """What a context is made of.
 
     ``shown`` are the messages with heavy texts by their ends, ``costs`` their tokens, ``heavy`` the
-    numbers and names of these texts. ``claims`` are those of all branches.
+    numbers and names of these texts. ``order`` is that of the claims of all branches, ``tokens``
+    counts messages.
     """
 
     history: History
     shown: Sequence[Message]
     costs: Sequence[int]
     heavy: Sequence[tuple[int, str]]
-    claims: Sequence[Claim]
-    decided: Decided
+    order: Order
+    tokens: Callable[[Iterable[Message]], int] = messages_tokens
 
 
 @frozen
@@ -200,7 +202,7 @@ def _bare(material: Material, policy: Policy, budget: int) -> Compacted:
     """Keep what the system says and the current message, and say nothing of the rest."""
     shown = material.shown
     keep = alone(shown, kept(shown, policy, 0, material.costs))
-    needed = messages_tokens(assembled(shown, keep, ""))
+    needed = material.tokens(assembled(shown, keep, ""))
     if needed > budget:
         raise BudgetError(needed, budget, (), _ALONE)
     return Compacted(keep, "", View((), 0), len(shown))
@@ -231,11 +233,8 @@ def _attempt(
     first = len(kept(shown, policy, 0, costs).system)
     if step.long:
         # What the system says is never shortened.
-        shown = [one if at < first else _light(one, at, step.long) for at, one in enumerate(shown)]
-        costs = [
-            cost if one is other else message_tokens(one)
-            for one, other, cost in zip(shown, material.shown, costs, strict=True)
-        ]
+        shown = _Lighter(shown, first, step.long)
+        costs = _Costs(shown, costs)
     system = sum(costs[:first])
     keep = kept(shown, policy, int((budget - system) * step.share), costs)
     keep = alone(shown, keep) if step.alone else keep
@@ -244,9 +243,9 @@ def _attempt(
     count = material.history.first + len(shown) - len(keep.numbers)
     brief = budget - system < _SMALL
     words = introduction(count, saved, brief=brief)
-    without = messages_tokens(assembled(shown, keep, "")) + estimate(words) + 3 * ROLE_TOKENS + 1
+    without = material.tokens(assembled(shown, keep, "")) + estimate(words) + 3 * ROLE_TOKENS + 1
     if step.loose:
-        without += estimate(_LEFT_OUT.format(count=len(material.claims)))
+        without += estimate(_LEFT_OUT.format(count=material.order.count))
     if without > budget:
         raise BudgetError(without, budget, (), _ALONE)
     if not crowded and budget - without < _LEFT * (budget - system):
@@ -257,6 +256,7 @@ def _attempt(
         policy.verbatim_characters,
         loose=step.loose,
         pins=1.0 if crowded else _PINS,
+        counts=False,
     )
     try:
         view, terse = _filled(material, budget - without, filling)
@@ -269,12 +269,60 @@ def _attempt(
     return Compacted(keep, f"{words}\n{lines}".rstrip(), view, len(shown), step.long)
 
 
+class _Lighter(Sequence[Message]):
+    """Messages with long texts by their ends, from ``first`` on; only those asked for are made."""
+
+    def __init__(self, messages: Sequence[Message], first: int, long: int) -> None:
+        self.given = messages
+        self._first = first
+        self._long = long
+        self._made: dict[int, Message] = {}
+
+    def __len__(self) -> int:
+        return len(self.given)
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Message]: ...
+    def __getitem__(self, at: int | slice) -> Message | list[Message]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self.given)))]
+        number = range(len(self.given))[at]
+        if number < self._first:
+            return self.given[number]
+        if number not in self._made:
+            self._made[number] = _light(self.given[number], number, self._long)
+        return self._made[number]
+
+
+class _Costs(Sequence[int]):
+    """What such messages take."""
+
+    def __init__(self, shown: _Lighter, costs: Sequence[int]) -> None:
+        self._shown = shown
+        self._costs = costs
+
+    def __len__(self) -> int:
+        return len(self._costs)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[int]: ...
+    def __getitem__(self, at: int | slice) -> int | list[int]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self._costs)))]
+        one = self._shown[at]
+        return self._costs[at] if one is self._shown.given[at] else message_tokens(one)
+
+
 def _filled(material: Material, budget: int, filling: Filling) -> tuple[View, bool]:
     """Fill a budget; keys give way, where more of what is in play fits without them."""
-    view = fill(material.claims, material.decided, budget, filling)
+    view = filled(material.order, budget, filling)
     if not view.lost or budget > _TERSE:
         return view, False
-    other = fill(material.claims, material.decided, budget, replace(filling, terse=True))
+    other = filled(material.order, budget, replace(filling, terse=True))
     return (other, True) if other.lost < view.lost else (view, False)
 
 
@@ -422,7 +470,7 @@ class Switching:
             return "there are no more messages than are kept"
         if tokens < limit:
             return f"{tokens:,} tokens are below the trigger of {limit:,}"
-        if safe_cuts(record.shown)[-1] != len(record.shown):
+        if late_cuts(record.shown, len(record.shown))[-1] != len(record.shown):
             return "a call is open"
         grown = record.total - self._futile_at
         if self._futile_at and grown < policy.least_gain * limit:

@@ -59,7 +59,10 @@ _MOST_BLANKS: Final = 7
 # Of so many texts at the end it is said that they are fresh.
 _NOW: Final = 12
 _LATELY: Final = 48
-_MOST_CELLS: Final = 40
+MOST_CELLS: Final = 40
+# What the rules say in `relevance.dl`.
+MAX_HOPS: Final = 3
+COMMON_FROM: Final = 40
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:]*")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]*Z?)?")
 # A calculation says little once it is made; its result is somewhere else.
@@ -103,7 +106,9 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
         for claim in history.claims
         if claim.fact.predicate not in SILENT
     ]
-    words = _Words(claims)
+    words = Words()
+    for value in {claim.fact.value for claim in claims if tells(claim)}:
+        words.add(cell(value))
     found: dict[str, list[Row]] = {
         "stated": [*map(_stated, claims), *_retractions(known)],
         "shaped": [(claim.name, shape) for claim in claims if (shape := shape_of(claim))],
@@ -144,7 +149,7 @@ def _within(claims: Iterable[Claim]) -> Iterator[Row]:
         if one.fact.method == "json":
             records[record_of(one)].append(one.name)
     for record, names in records.items():
-        if len(names) <= _MOST_CELLS:
+        if len(names) <= MOST_CELLS:
             yield from ((name, cell(record)) for name in names)
 
 
@@ -152,20 +157,37 @@ def _akin(claims: Iterable[Claim]) -> Iterator[Row]:
     """Yield names of leaves with longer names of arguments that end with them."""
     names = {called(one) for one in claims if one.fact.method == "json"}
     for longer in sorted({called(one) for one in claims if one.fact.predicate == "tool_arg"}):
-        parts = longer.split("_")
-        ends = ("_".join(parts[at:]) for at in range(1, len(parts)))
-        yield from ((name, longer) for name in ends if name in names)
+        yield from ((name, longer) for name in endings(longer) if name in names)
+
+
+def endings(name: str) -> tuple[str, ...]:
+    """Return what a name ends with: `payment_id` with `id`."""
+    parts = name.split("_")
+    return tuple("_".join(parts[at:]) for at in range(1, len(parts)))
 
 
 def _fresh(known: Known) -> Iterator[Row]:
     """Yield the last texts of what is being done now, in its branch or where that began."""
     branches = {known.focus, MAIN}
-    texts = [one for each in known.histories if each.branch in branches for one in each.texts]
-    latest = sorted(texts, key=lambda one: (one.branch == known.focus, one.at))[-_LATELY:]
-    for place, one in enumerate(reversed(latest)):
+    found = [one for each in known.histories if each.branch in branches for one in each.texts]
+    found.sort(key=lambda one: (one.branch == known.focus, one.at))
+    for one, now in freshest(found):
         yield (one.name, "lately")
-        if place < _NOW:
+        if now:
             yield (one.name, "now")
+
+
+def freshest(texts: Sequence[Cited]) -> list[tuple[Cited, bool]]:
+    """Return the last of some texts, the newest first, and whether each is one of the last few.
+
+    They are in order but for those of one message.
+    """
+    start = max(0, len(texts) - _LATELY)
+    while start and texts[start - 1].passage.message == texts[start].passage.message:
+        start -= 1
+    focus = texts[-1].branch if texts else MAIN
+    latest = sorted(texts[start:], key=lambda one: (one.branch == focus, one.at))[-_LATELY:]
+    return [(one, place < _NOW) for place, one in enumerate(reversed(latest))]
 
 
 def slot_of(claim: Claim) -> str:
@@ -253,36 +275,60 @@ def _answers(texts: Sequence[Cited]) -> Iterator[Row]:
             yield (text.name, asked[call])
 
 
-class _Words:
-    """The values that are looked for in prose, word by word.
+class Words:
+    """The values that are looked for in prose, word by word, and the texts that were read.
 
     For each first word the lengths are known, so a text takes the same time however many values
     begin alike.
     """
 
-    def __init__(self, claims: Iterable[Claim]) -> None:
+    def __init__(self) -> None:
         self._lengths: dict[str, set[int]] = defaultdict(set)
-        self._values: dict[tuple[str, ...], str] = {}
-        values = {claim.fact.value for claim in claims if _tells(claim)}
-        for value in sorted(values):
-            words = tuple(_WORDS.findall(value.lower()))
-            if words and len(words) <= _MOST_WORDS and words not in self._values:
-                self._values[words] = cell(value)
-                self._lengths[words[0]].add(len(words))
+        self._values: dict[tuple[str, ...], list[str]] = {}
+        self._known: set[str] = set()
+        self._texts: dict[str, list[int]] = {}
+        self._read: dict[int, str] = {}
+
+    def __contains__(self, value: str) -> bool:
+        return value in self._known
+
+    def add(self, value: str) -> Iterator[int]:
+        """Look for a value from now on; gives the texts that were read before and have it."""
+        self._known.add(value)
+        words = tuple(_WORDS.findall(value.lower()))
+        if not words or len(words) > _MOST_WORDS:
+            return iter(())
+        self._values.setdefault(words, []).append(value)
+        self._lengths[words[0]].add(len(words))
+        return self._having(words)
+
+    def read(self, number: int, text: str) -> set[str]:
+        """Read a text, which is known by its number; gives the values in it."""
+        self._read[number] = text
+        for word in dict.fromkeys(_WORDS.findall(text.lower())):
+            self._texts.setdefault(word, []).append(number)
+        return self.within(text)
 
     def within(self, text: str) -> set[str]:
         """Return the values that stand in a text, word for word."""
         words = _WORDS.findall(text.lower())
-        found = set()
+        found: set[str] = set()
         for at, word in enumerate(words):
             for length in self._lengths.get(word, ()):
-                value = self._values.get(tuple(words[at : at + length]))
-                if value is not None:
-                    found.add(value)
+                found.update(self._values.get(tuple(words[at : at + length]), ()))
         return found
 
+    def _having(self, words: tuple[str, ...]) -> Iterator[int]:
+        """Yield the texts that have some words one after the other."""
+        rarest = min((self._texts.get(word, []) for word in words), key=len)
+        for number in rarest:
+            said = _WORDS.findall(self._read[number].lower())
+            ends = range(len(said) - len(words) + 1)
+            if any(tuple(said[at : at + len(words)]) == words for at in ends):
+                yield number
 
-def _tells(claim: Claim) -> bool:
+
+def tells(claim: Claim) -> bool:
     """Tell whether a claim's value may be known again elsewhere."""
     one = claim.fact
     if one.predicate not in {"leaf", "tool_arg", "entity_value", "user_fact", "cell"}:
@@ -293,26 +339,26 @@ def _tells(claim: Claim) -> bool:
 
 
 def _values(
-    texts: Sequence[Cited], claims: Sequence[Claim], words: _Words
+    texts: Sequence[Cited], claims: Sequence[Claim], words: Words
 ) -> tuple[list[Row], list[Row]]:
     """Return which values stand in which texts, and which of them came up again there."""
     holds: dict[tuple[str, str], None] = {}
     mentioned: dict[tuple[str, str, str, int], None] = {}
     for claim in claims:
-        if _tells(claim):
+        if tells(claim):
             value, text = cell(claim.fact.value), claim.text
             holds[text.name, value] = None
             if text.passage.author is not Author.TOOL:
-                mentioned[value, _how(text), text.name, text.at] = None
+                mentioned[value, how_of(text), text.name, text.at] = None
     for text in texts:
         if text.passage.place is Place.SAID:
             for value in sorted(words.within(text.passage.text)):
                 holds[text.name, value] = None
-                mentioned[value, _how(text), text.name, text.at] = None
+                mentioned[value, how_of(text), text.name, text.at] = None
     return list(holds), list(mentioned)
 
 
-def _how(text: Cited) -> str:
+def how_of(text: Cited) -> str:
     """Return how a value comes up in a text that is not a tool's."""
     if text.passage.place is Place.ARGUMENTS:
         return "asked"

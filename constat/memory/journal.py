@@ -14,7 +14,8 @@ from constat.memory.archive import FORGOTTEN, STATES
 from constat.memory.facts import Author, Fact, Place, Span
 from constat.memory.history import MAIN, History
 from constat.memory.policy import lightened
-from constat.memory.tokens import estimate, message_tokens
+from constat.memory.quotations import MARKER
+from constat.memory.tokens import estimate, estimate_lines, message_tokens
 from constat.store import clock
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ class Record:
         """Return the tokens of messages; those of the record were counted when they came."""
         known = self._cost_of
         return sum(
-            cost if (cost := known.get(id(one))) is not None else message_tokens(one)
+            cost if (cost := known.get(id(one))) is not None else message_tokens(one, _estimated)
             for one in messages
         )
 
@@ -252,6 +253,11 @@ class Record:
             return True
         # A token has one character at least: most texts are known to be light by their length.
         return len(text) > self._heavy_tokens and estimate(text) > self._heavy_tokens
+
+
+def _estimated(text: str) -> int:
+    """Estimate a text; a block of our own is known line by line."""
+    return estimate_lines(text) if text.startswith(MARKER) else estimate(text)
 
 
 @frozen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, assert_never
+from typing import TYPE_CHECKING, Any, Final, Protocol, assert_never
 
 from constat.frozen import frozen
 
@@ -148,6 +148,36 @@ def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
             if call.id in answered or place == last:
                 open_calls[call.id] = open_calls.get(call.id, 0) + 1
     return tuple(cuts) if open_calls else (*cuts, len(messages))
+
+
+_FEW: Final = 64
+
+
+def late_cuts(messages: Sequence[Message], before: int) -> tuple[int, ...]:
+    """Return the last safe cuts, among them one that is not behind ``before``, if there is one.
+
+    Only as many messages at the end are looked at as that takes.
+    """
+    length = _FEW
+    while length < len(messages):
+        start = len(messages) - length
+        part = messages[start:]
+        if _is_whole(part):
+            cuts = [start + one for one in safe_cuts(part)]
+            if cuts[0] <= before:
+                return tuple(cuts)
+        length *= 2
+    return safe_cuts(messages)
+
+
+def _is_whole(messages: Sequence[Message]) -> bool:
+    """Tell whether all results answer calls among these messages, and a model speaks in them."""
+    called: set[str] = set()
+    for message in messages:
+        if any(result.call not in called for result in message.results):
+            return False
+        called.update(call.id for call in message.calls)
+    return any(message.role is Role.ASSISTANT for message in messages)
 
 
 def _close(open_calls: dict[str, int], call: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from itertools import count
+from itertools import count, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +12,12 @@ from constat.frozen import frozen
 from constat.memory.extract import facts_of
 from constat.memory.facts import passages_of
 from constat.memory.history import MAIN, text_name
-from constat.memory.messages import Call, Message, Result, Role, Text, Thinking, safe_cuts
+from constat.memory.messages import Call, Message, Result, Role, Text, Thinking, late_cuts
 from constat.memory.quotations import blanked, compacted, own, quoted
 from constat.memory.tokens import ends, estimate, message_tokens, sandwich
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from constat.memory.messages import Block
 
@@ -154,24 +154,28 @@ def kept(messages: Sequence[Message], policy: Policy, room: int, costs: Sequence
     ``costs`` are the tokens of the messages.
     """
     system = _system(messages)
-    cuts = [cut for cut in safe_cuts(messages) if cut >= len(system)] or [len(system)]
     wanted = max(len(messages) - policy.keep_last, len(system))
+    cuts = [cut for cut in late_cuts(messages, wanted) if cut >= len(system)] or [len(system)]
     start = max((cut for cut in cuts if cut <= wanted), default=cuts[0])
     later = [cut for cut in cuts if start <= cut < len(messages)] or [start]
     start = next((cut for cut in later if sum(costs[cut:]) <= room), later[-1])
-    people = [at for at in range(len(system), start) if is_human(messages[at])]
     missing = policy.keep_human - sum(is_human(one) for one in messages[start:])
-    chosen = people[-missing:] if missing > 0 else []
-    return Kept(system, tuple(chosen), tuple(range(start, len(messages))))
+    people = _people(messages, len(system), start)
+    chosen = [*islice(people, max(0, missing))]
+    return Kept(system, tuple(reversed(chosen)), tuple(range(start, len(messages))))
+
+
+def _people(messages: Sequence[Message], first: int, end: int) -> Iterator[int]:
+    """Yield the messages that people said, the last first."""
+    return (at for at in range(end - 1, first - 1, -1) if is_human(messages[at]))
 
 
 def alone(messages: Sequence[Message], keep: Kept) -> Kept:
     """Keep what people said last and no other message, unless a call is open at the end."""
-    if safe_cuts(messages)[-1] != len(messages):
+    if late_cuts(messages, len(messages))[-1] != len(messages):
         return replace(keep, human=())
-    first = len(keep.system)
-    people = [at for at in range(first, len(messages)) if is_human(messages[at])]
-    return Kept(keep.system, tuple(people[-1:]), ())
+    people = _people(messages, len(keep.system), len(messages))
+    return Kept(keep.system, tuple(islice(people, 1)), ())
 
 
 def is_human(message: Message) -> bool:

@@ -13,9 +13,11 @@ Example::
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import weakref
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -38,11 +40,11 @@ from constat.memory.journal import (
 from constat.memory.narrative import Scratchpad, WorkingMemory
 from constat.memory.policy import Policy, Window
 from constat.memory.tokens import DEAREST, Calibration, estimate, family_of, messages_tokens
-from constat.memory.view import Filling, View, fill
+from constat.memory.view import Filling, Ranked, View, filled
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import TracebackType
 
     from constat.memory.archive import Found
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
     from constat.memory.history import Cited, Claim, History, Line
     from constat.memory.journal import Checkpoint
     from constat.memory.messages import Attachments, Message
+    from constat.memory.standing import Standing
+    from constat.memory.view import Order
 
 _BRANCH: Final = r"[\w][\w .-]{0,59}"
 _REF: Final = re.compile(
@@ -94,6 +98,7 @@ class Memory:
         self._rules: MemoryRules | None = None
         self._index: Index | None = None
         self._last: tuple[object, Decided] | None = None
+        self._standing: tuple[tuple[str, ...], Standing] | None = None
         self._held: weakref.finalize[[], Memory] | None = None
         self._record = Record(self.archive, session, self.policy, self.window, branch)
         self._main = None if branch is None else self._record_of(None)
@@ -166,10 +171,9 @@ class Memory:
 
         With ``at`` it is that of a snapshot, whose goal counts then.
         """
-        moment, goal = (self._record.moment(), goal) if at is None else (at.moment, at.goal)
-        known, decided = self.decided(goal, moment)
+        order = self._order(goal) if at is None else self._by_rules(at.goal, at.moment)
         filling = Filling((), self.policy.human_tokens, self.policy.verbatim_characters)
-        return fill(_claims(known), decided, tokens, filling)
+        return filled(order, tokens, filling)
 
     def context(
         self, budget: int | None = None, goal: str = "", *, boundary: bool = False
@@ -184,9 +188,10 @@ class Memory:
         """
         self._count()
         wish = Wish(lambda: self._material(goal), lambda: self.snapshot(goal).id, boundary)
-        if budget is not None:
-            return self._switching.within(budget, wish)
-        return self._switching.by_policy(wish)
+        with _uncollected():
+            if budget is not None:
+                return self._switching.within(budget, wish)
+            return self._switching.by_policy(wish)
 
     def open(self, ref: str) -> bytes:
         """Return the bytes of a place: ``m3``, ``m3[12:58]``, ``ref:m3``, or of a digest.
@@ -320,11 +325,37 @@ class Memory:
         self.close()
 
     def _material(self, goal: str) -> Material:
-        known, decided = self.decided(goal)
         record = self._record
+        order = self._order(goal)
         return Material(
-            record.history, record.shown, record.costs, record.heavy, _claims(known), decided
+            record.history, record.shown, record.costs, record.heavy, order, record.tokens
         )
+
+    def _order(self, goal: str) -> Order:
+        """Return the order of what holds now, without looking at all of it again if possible."""
+        record = self._record
+        branches = record.branch is not None or any(
+            one.end is not None for one in record.journal.branches()
+        )
+        if self._own_rules is not None or branches:
+            return self._by_rules(goal)
+        now = record.moment()
+        back = tuple(claim for claim, _ in record.taken_back(now))
+        if self._standing is None or self._standing[0] != back:
+            # Contexts of short sessions are made without it.
+            from constat.memory.standing import Standing  # noqa: PLC0415  loaded when it is used
+
+            self._standing = back, Standing(record.history, back)
+        standing = self._standing[1]
+        standing.update()
+        if standing.retracts:
+            return self._by_rules(goal)
+        order: Order = standing.seen(goal, [claim for claim, _ in record.held(now)])
+        return order
+
+    def _by_rules(self, goal: str, moment: Moment | None = None) -> Order:
+        known, decided = self.decided(goal, moment)
+        return Ranked(_claims(known), decided)
 
     def _count(self) -> None:
         """Say what the messages take by the weights of the model, if it has some."""
@@ -371,6 +402,21 @@ class Memory:
     def _named(self, claim: str) -> list[Claim]:
         own = self._record.history
         return _matching(claim, own.claims, [own])
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let no pass of the garbage collector come in between.
+
+    What is made for a context makes no cycles, and a pass over a long session takes longer.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _claims(known: Known) -> list[Claim]:

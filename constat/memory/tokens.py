@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, assert_never
@@ -178,6 +179,24 @@ def _cost(piece: str, weights: Mapping[str, int]) -> int:
 
 def _changes(marks: str) -> int:
     return sum(one != other for one, other in pairwise(marks))
+
+
+@lru_cache(maxsize=4_096)
+def line_takes(line: str) -> int:
+    """Return what a line takes in hundredths, with the mark before it.
+
+    Most lines of a context are those of the context before it.
+    """
+    return hundredths(f"\n{line}")
+
+
+LINE: Final = hundredths("\n")
+
+
+def estimate_lines(text: str) -> int:
+    """Return ``estimate`` of a text whose lines are not empty and do not end with a blank."""
+    taken = sum(map(line_takes, text.split("\n"))) - LINE if text else 0
+    return -(-taken // 100)
 
 
 class Calibration:

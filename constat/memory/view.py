@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
@@ -22,10 +23,10 @@ from constat.memory.history import (
     speaker,
     whole_line,
 )
-from constat.memory.tokens import estimate, hundredths, sandwich
+from constat.memory.tokens import LINE, estimate, hundredths, line_takes, sandwich
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from constat.memory.decisions import Decided
     from constat.memory.history import Claim
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 # More columns than these are hard to tell apart by counting; what is left names its key.
 _MOST_COLUMNS: Final = 8
 _INDENT: Final = "  "
-# What the end of a line takes, and marks between values: one, and one more beside it.
-LINE: Final = hundredths("\n")
+# What marks between values take: one, and one more beside it.
 _ROW: Final = hundredths(f"\n{_INDENT}")
 _MARK: Final = hundredths("|")
 _AGAIN: Final = hundredths("||") - _MARK
+_MOST_FACES: Final = 20_000
 
 
 def family_of(claim: Claim, *, terse: bool = False) -> str:
@@ -54,6 +55,53 @@ def family_of(claim: Claim, *, terse: bool = False) -> str:
     return f"{head(claim.text)}{'' if key_of(claim) else ' -'}"
 
 
+@dataclass(frozen=True, slots=True)
+class Face:
+    """How a claim looks in its line: under which key it stands, as what, and what that takes."""
+
+    family: str
+    head: str
+    key: str
+    shown: str
+    takes: int
+    attached: int
+
+
+class Faces:
+    """The faces of claims by their names, each made once."""
+
+    def __init__(self, *, terse: bool = False) -> None:
+        self.terse = terse
+        self._known: dict[str, Face] = {}
+
+    def of(self, claim: Claim) -> Face:
+        """Return the face of a claim."""
+        found = self._known.get(claim.name)
+        if found is None:
+            if len(self._known) >= _MOST_FACES:
+                self._known.clear()
+            found = self._known[claim.name] = self._made(claim)
+        return found
+
+    def _made(self, claim: Claim) -> Face:
+        said = shown(claim)
+        takes = hundredths(f" {said}")
+        family = family_of(claim, terse=self.terse)
+        if self.terse:
+            return Face(family, family, "", said, takes, 0)
+        key = key_of(claim)
+        # Together a key and a value may be read as one long code.
+        attached = hundredths(f" {key}={said}") - takes if key else 0
+        attached = max(_taken(f" {key}="), attached) if key else 0
+        return Face(family, head(claim.text), key, said, takes, attached)
+
+
+@lru_cache(maxsize=4_096)
+def _taken(text: str) -> int:
+    """Return what a text takes that comes up again and again."""
+    return hundredths(text)
+
+
 @dataclass(slots=True)
 class _Row:
     """The claims of one text; ``attached`` is what each key takes beside its values."""
@@ -61,10 +109,11 @@ class _Row:
     claims: list[Claim] = field(default_factory=list)
     level: int = 9
     attached: dict[str, int] = field(default_factory=dict)
+    columns: set[int] = field(default_factory=set)
+    marks: int = 0
 
 
-@frozen
-class _Sums:
+class _Sums(NamedTuple):
     """What parts of a family take: values with places, keys before them, columns, cells."""
 
     values: int = 0
@@ -76,23 +125,25 @@ class _Sums:
 class Family:
     """Claims whose lines begin alike, growing."""
 
-    def __init__(self, first: Claim, *, terse: bool = False) -> None:
-        self._terse = terse
-        self._head = speaker(first.text) if terse else head(first.text)
+    def __init__(self, first: Claim, faces: Faces | None = None) -> None:
+        self._faces = faces or Faces()
+        self._head = self._faces.of(first).head
         self._takes = hundredths(self._head) + LINE
         self._rows: dict[str, _Row] = {}
         self._columns: dict[str, int] = {}
         self._keys: set[str] = set()
         self._sums = _Sums()
+        self._weighed: tuple[Claim, _Sums] | None = None
 
     def key(self, claim: Claim) -> str:
         """Return what a claim is called here."""
-        return "" if self._terse else key_of(claim)
+        return self._faces.of(claim).key
 
     def cost(self, claim: Claim) -> int:
         """Return what one more claim would take, in hundredths of a token."""
         rows = len(self._rows) + (claim.text.name not in self._rows)
-        keys = self._keys | {self.key(claim)}
+        key = self.key(claim)
+        keys = self._keys if key in self._keys else self._keys | {key}
         return self._total(self._with(claim), rows, keys) - self._now()
 
     def has(self, claim: Claim) -> bool:
@@ -102,20 +153,29 @@ class Family:
     def shows(self, claim: Claim) -> bool:
         """Tell whether the row of a claim's text has its value under its key."""
         row = self._rows.get(claim.text.name)
-        same = (self.key(claim), shown(claim))
-        return row is not None and any((self.key(one), shown(one)) == same for one in row.claims)
+        if row is None:
+            return False
+        face = self._faces.of(claim)
+        others = map(self._faces.of, row.claims)
+        return any(one.key == face.key and one.shown == face.shown for one in others)
 
     def take(self, claim: Claim, level: int) -> None:
         """Take a claim in."""
-        self._sums = self._with(claim)
-        key = self.key(claim)
-        row = self._rows.setdefault(claim.text.name, _Row())
+        self._sums, self._weighed = self._with(claim), None
+        face = self._faces.of(claim)
+        key, row = face.key, self._rows.get(claim.text.name)
+        if row is None:
+            row = self._rows[claim.text.name] = _Row()
         row.claims.append(claim)
         row.level = min(level, row.level)
-        row.attached[key] = max(row.attached.get(key, 0), _attached(key, claim))
+        row.attached[key] = max(row.attached.get(key, 0), face.attached)
         self._keys.add(key)
         if key not in self._columns and len(self._columns) < _MOST_COLUMNS:
             self._columns[key] = len(self._columns)
+        column = self._columns.get(key)
+        if column is not None and column not in row.columns:
+            row.columns.add(column)
+            row.marks = _between(row.columns)
 
     def lines(self) -> list[Line]:
         """Write the claims, in the order in which they were said."""
@@ -123,7 +183,7 @@ class Family:
         if not rows:
             return []
         if len(rows) == 1:
-            return [_line(rows[0], f"{self._head} {_named(rows[0].claims, self.key)}")]
+            return [_line(rows[0], f"{self._head} {self._named(rows[0].claims)}")]
         if len(self._keys) == 1:
             return [self._shared(rows)]
         names = "|".join(self._columns)
@@ -137,58 +197,65 @@ class Family:
         if rows == 1:
             return self._takes + sums.values + sums.keyed
         if len(keys) == 1:
-            return self._takes + sums.values + hundredths(f" {next(iter(keys))}:")
+            return self._takes + sums.values + _taken(f" {next(iter(keys))}:")
         return self._takes + sums.values + sums.columns + sums.cells + rows * _ROW
 
     def _with(self, claim: Claim) -> _Sums:
         """Return what the parts take with one more claim."""
-        sums, key, name = self._sums, self.key(claim), claim.text.name
-        row = self._rows.get(name)
-        values = sums.values + hundredths(f" {shown(claim)}")
-        values += 0 if row else hundredths(f"@{name}")
-        known = row.attached if row else {}
-        keyed = max(0, _attached(key, claim) - known.get(key, 0))
+        if self._weighed is not None and self._weighed[0] is claim:
+            return self._weighed[1]
+        face, sums, name = self._faces.of(claim), self._sums, claim.text.name
+        key, row = face.key, self._rows.get(name)
+        values = sums.values + face.takes
+        values += 0 if row else _taken(f"@{name}")
+        keyed = max(0, face.attached - row.attached.get(key, 0)) if row else face.attached
         column = self._columns.get(key, len(self._columns))
         columns, cells = sums.columns, sums.cells
         if column >= _MOST_COLUMNS:
             cells += keyed
         else:
-            columns += 0 if key in self._columns else hundredths(f" {key}") + _MARK
-            filled = [self._columns[one] for one in known if one in self._columns]
-            cells += _between({*filled, column}) - _between(filled)
-        return _Sums(values, sums.keyed + keyed, columns, cells)
+            columns += 0 if key in self._columns else _taken(f" {key}") + _MARK
+            if row is None:
+                cells += _between({column})
+            elif column not in row.columns:
+                cells += _between({*row.columns, column}) - row.marks
+        found = _Sums(values, sums.keyed + keyed, columns, cells)
+        self._weighed = claim, found
+        return found
 
     def _cells(self, row: _Row) -> str:
         """Write a row: its cells, and behind them what has no column."""
         cells: dict[str, list[str]] = {one: [] for one in self._columns}
         for claim in row.claims:
-            if self.key(claim) in cells:
-                cells[self.key(claim)].append(shown(claim))
+            face = self._faces.of(claim)
+            if face.key in cells:
+                cells[face.key].append(face.shown)
         said = "|".join(" ".join(values) for values in cells.values()).rstrip("|")
         others = [one for one in row.claims if self.key(one) not in cells]
-        return " ".join(part for part in (said, _named(others, self.key)) if part)
+        return " ".join(part for part in (said, self._named(others)) if part)
+
+    def _named(self, claims: Sequence[Claim]) -> str:
+        """Write claims of one text, each key once before its values."""
+        values: dict[str, list[str]] = {}
+        for face in map(self._faces.of, claims):
+            values.setdefault(face.key, []).append(face.shown)
+        return " ".join(
+            f"{key}={' '.join(said)}" if key else " ".join(said) for key, said in values.items()
+        )
 
     def _shared(self, rows: Sequence[_Row]) -> Line:
         """Write texts of one key, or none, in one line."""
         key = self.key(rows[0].claims[0])
         said = [self._head, *([f"{key}:"] if key else [])]
         for row in rows:
-            said += [*map(shown, row.claims), f"@{row.claims[0].text.name}"]
+            said += [self._faces.of(one).shown for one in row.claims]
+            said.append(f"@{row.claims[0].text.name}")
         names = tuple(one.name for row in rows for one in row.claims)
         level = min(row.level for row in rows)
         return Line(" ".join(said), _place(rows[-1].claims), names, level, rows[0].claims[0].at)
 
 
-def _attached(key: str, claim: Claim) -> int:
-    """Return what its key takes before a value: together they may be read as one long code."""
-    value = shown(claim)
-    if not key:
-        return 0
-    apart = hundredths(f" {key}=")
-    return max(apart, hundredths(f" {key}={value}") - hundredths(f" {value}"))
-
-
-def _between(columns: set[int] | Sequence[int]) -> int:
+def _between(columns: set[int]) -> int:
     """Return what the marks between the cells of a row take."""
     if not columns:
         return 0
@@ -196,19 +263,11 @@ def _between(columns: set[int] | Sequence[int]) -> int:
     return runs * _MARK + (max(columns) - runs) * _AGAIN
 
 
-def _named(claims: Sequence[Claim], key_of_: Callable[[Claim], str]) -> str:
-    """Write claims of one text, each key once before its values."""
-    values: dict[str, list[str]] = {}
-    for one in claims:
-        values.setdefault(key_of_(one), []).append(shown(one))
-    return " ".join(
-        f"{key}={' '.join(said)}" if key else " ".join(said) for key, said in values.items()
-    )
-
-
 def _by_place(row: _Row) -> _Row:
+    if len(row.claims) == 1:
+        return row
     ordered = sorted(row.claims, key=lambda one: (one.fact.span.start, one.name))
-    return _Row(ordered, row.level, row.attached)
+    return _Row(ordered, row.level)
 
 
 def _when(row: _Row) -> tuple[int, str]:
@@ -242,11 +301,14 @@ _OTHER_PINS: Final = 0.3
 _ENTIRE: Final = frozenset({"constraint", "preference"})
 # From this class on nobody has asked with a value or named it: more of them fit if short ones go
 # first. What was asked with goes by its time alone.
-_NOT_TAKEN_UP: Final = 3
+NOT_TAKEN_UP: Final = 3
+# Of so many places that say the same, the last ones, one is chosen to be cited.
+MOST_PLACES: Final = 8
 # What is in play: what was taken up, and what may be chosen.
 _IN_PLAY: Final = 4
-# Where less than this is left nothing is looked at any more.
+# Where less than this is left nothing is looked at any more: two tokens, or half a hundredth.
 _LEAST: Final = 200
+_SHARE: Final = 0.005
 
 
 class BudgetError(ConstatError):
@@ -314,7 +376,8 @@ class Filling:
     ``shown`` are names of texts that the context holds word for word. Where it is ``loose``, what
     is pinned gives way rather than not fit: obligations are shown whole as long as there is room,
     then only named. ``pins`` is the share of a budget that what is pinned may take. Where it is
-    ``terse`` values have no keys, and numbers, which say nothing without one, are left out.
+    ``terse`` values have no keys, and numbers, which say nothing without one, are left out. Where
+    it ``counts``, all that does not fit is counted, and otherwise no more than what is in play.
     """
 
     shown: Collection[str] = ()
@@ -323,6 +386,149 @@ class Filling:
     loose: bool = False
     pins: float = 1.0
     terse: bool = False
+    counts: bool = True
+
+
+What = tuple[str, str]
+
+
+class Order(Protocol):
+    """Claims as they are to be offered, and what the rules say beside that."""
+
+    @property
+    def count(self) -> int:
+        """How many claims there are."""
+        ...
+
+    @property
+    def pinned(self) -> Sequence[Claim]:
+        """What is always in sight, the newest first."""
+        ...
+
+    @property
+    def contradictions(self) -> Sequence[tuple[str, str]]:
+        """The names of claims that contradict each other."""
+        ...
+
+    @property
+    def faces(self) -> Faces:
+        """How claims look, with their keys."""
+        ...
+
+    def groups(
+        self, wanted: Callable[[Claim], bool], said: Collection[What]
+    ) -> Iterator[tuple[int, list[list[Claim]]]]:
+        """Yield the classes behind what is pinned, and in each the claims that say the same.
+
+        They are ``wanted``, and say what is not ``said`` yet; the first is to be offered first.
+        """
+        ...
+
+    def beside(self, key: Claim) -> Iterable[Claim]:
+        """Return the cells that stay beside a claim."""
+        ...
+
+    def put_right(self, error: Claim) -> str:
+        """Say whether an error of a tool was put right."""
+        ...
+
+    def weight(self, claim: Claim) -> int:
+        """Return how much the text of a claim says that holds."""
+        ...
+
+
+Place = tuple[int, int, str]
+
+
+def offers(found: Iterable[Sequence[tuple[Place, Claim]]]) -> list[list[Claim]]:
+    """Put claims in the order of a class: nearer texts before others, newer before older.
+
+    Those that say the same are together, the last ones of them.
+    """
+    ordered = sorted((sorted(places, key=_first) for places in found), key=_first_of)
+    return [[one for _, one in places] for places in ordered]
+
+
+def _first(one: tuple[Place, Claim]) -> Place:
+    return one[0]
+
+
+def _first_of(places: Sequence[tuple[Place, Claim]]) -> Place:
+    return places[0][0]
+
+
+class Ranked:
+    """The order that rules give."""
+
+    def __init__(self, claims: Iterable[Claim], decided: Decided) -> None:
+        self.faces = Faces()
+        self._decided = decided
+        self._claims = {claim.name: claim for claim in claims}
+        self._at = {name: number for number, name in enumerate(self._claims)}
+        self._weights = Counter(
+            one.text.name
+            for one in self._claims.values()
+            if decided.level(one.name) and one.fact.predicate not in SILENT
+        )
+
+    @property
+    def count(self) -> int:
+        """How many claims there are."""
+        return len(self._claims)
+
+    @property
+    def pinned(self) -> Sequence[Claim]:
+        """What is always in sight, the newest first."""
+        found = [one for one in self._claims.values() if one.name in self._decided.pinned]
+        return sorted(found, key=lambda one: (-one.at, one.name))
+
+    @property
+    def contradictions(self) -> Sequence[tuple[str, str]]:
+        """The claims that contradict each other."""
+        return self._decided.contradictions
+
+    def groups(
+        self, wanted: Callable[[Claim], bool], said: Collection[What]
+    ) -> Iterator[tuple[int, list[list[Claim]]]]:
+        """Yield the classes, and the claims in them that say the same."""
+        found: dict[tuple[int, int], dict[What, list[Claim]]] = {}
+        known: dict[str, int] = {}
+        for claim in self._claims.values():
+            level = self._decided.level(claim.name)
+            if level < 2 or claim.fact.predicate in SILENT:  # noqa: PLR2004  1 is pinned
+                continue
+            room, value = 0, claim.fact.value
+            if level >= NOT_TAKEN_UP and claim.fact.predicate not in WHOLE:
+                room = known[value] if value in known else known.setdefault(value, estimate(value))
+            found.setdefault((level, room), {}).setdefault(what_of(claim), []).append(claim)
+        for level, room in sorted(found):
+            same = found[level, room]
+            places = (self._latest(same[what], wanted) for what in same if what not in said)
+            if ordered := offers(filter(None, places)):
+                yield level, ordered
+
+    def beside(self, key: Claim) -> Iterable[Claim]:
+        """Return the cells that stay beside a claim."""
+        names = self._decided.beside.get(key.name, ())
+        return [self._claims[name] for name in names if name in self._claims]
+
+    def put_right(self, error: Claim) -> str:
+        """Say whether an error of a tool was put right."""
+        return self._decided.put_right(error.name, error.text.passage.tool)
+
+    def weight(self, claim: Claim) -> int:
+        """Return how much the text of a claim says that holds."""
+        return self._weights[claim.text.name]
+
+    def _latest(
+        self, claims: list[Claim], wanted: Callable[[Claim], bool]
+    ) -> list[tuple[Place, Claim]]:
+        claims.sort(key=lambda one: (one.at, self._at[one.name]), reverse=True)
+        hops = self._decided.hops
+        return [
+            ((hops.get(one.text.name, FAR), -one.at, one.name), one)
+            for one in islice(filter(wanted, claims), MOST_PLACES)
+        ]
 
 
 def fill(
@@ -331,69 +537,54 @@ def fill(
     budget: int,
     filling: Filling | None = None,
 ) -> View:
+    """Choose and write what rules have decided about. Raises ``BudgetError``."""
+    return filled(Ranked(claims, decided), budget, filling)
+
+
+def filled(order: Order, budget: int, filling: Filling | None = None) -> View:
     """Choose and write. Raises ``BudgetError``."""
     filling = filling or Filling()
-    ranked = sorted(_ranked(claims, decided, filling), key=lambda one: one[0])
-    pinned = [claim for (level, *_), claim in ranked if level == 1]
-    packing = _pinned(pinned, decided, budget, filling)
-    packing.claims = {claim.name: claim for _, claim in ranked}
-    for level, group in groupby(ranked[len(pinned) :], key=lambda one: one[0][0]):
-        packing.offer_all([claim for _, claim in group], level)
+    pinned = [one for one in order.pinned if one.text.name not in filling.shown]
+    pinned = [one for one in pinned if one.fact.predicate not in SILENT]
+    packing = _pinned(pinned, order, budget, filling)
+    for level, offered in order.groups(packing.wants, packing.said):
+        if packing.is_full and level > _IN_PLAY and not filling.counts:
+            break
+        packing.offer_all(offered, level)
     return packing.view()
 
 
-def _pinned(claims: Sequence[Claim], decided: Decided, budget: int, filling: Filling) -> _Packing:
+def _pinned(claims: Sequence[Claim], order: Order, budget: int, filling: Filling) -> _Packing:
     """Pin claims; where they do not fit, long ones of them are shown by their ends."""
     if filling.loose:
-        packing = _Packing(decided, budget, replace(filling, verbatim=_SHORTEST))
+        packing = _Packing(order, budget, replace(filling, verbatim=_SHORTEST))
         packing.pin_what_fits(claims)
         return packing
     for verbatim in _SHORTER:
-        packing = _Packing(decided, budget, filling)
+        packing = _Packing(order, budget, filling)
         try:
             packing.pin(claims)
         except BudgetError:
             filling = replace(filling, verbatim=min(verbatim, filling.verbatim))
         else:
             return packing
-    packing = _Packing(decided, budget, filling)
+    packing = _Packing(order, budget, filling)
     packing.pin(claims)
     return packing
 
 
-_Rank = tuple[int, int, int, int, str]
-
-
-def _ranked(
-    claims: Iterable[Claim], decided: Decided, filling: Filling
-) -> list[tuple[_Rank, Claim]]:
-    found: list[tuple[_Rank, Claim]] = []
-    known: dict[str, int] = {}
-    for claim in claims:
-        level = decided.level(claim.name)
-        # A constraint that is shown in full where it was said is in sight already.
-        if level == 0 or claim.fact.predicate in SILENT or claim.text.name in filling.shown:
-            continue
-        if filling.terse and level > 1 and is_bare_number(claim):
-            continue
-        hops = decided.hops.get(claim.text.name, FAR) if level > 1 else 0
-        room, value = 0, claim.fact.value
-        if level >= _NOT_TAKEN_UP and claim.fact.predicate not in WHOLE:
-            room = known[value] if value in known else known.setdefault(value, estimate(value))
-        found.append(((level, room, hops, -claim.at, claim.name), claim))
-    return found
-
-
 class _Packing:
-    """Fills a budget, claim by claim."""
+    """Fills a budget, claim by claim; ``said`` is what is in sight."""
 
-    def __init__(self, decided: Decided, budget: int, filling: Filling) -> None:
+    def __init__(self, order: Order, budget: int, filling: Filling) -> None:
         self.filling = filling
-        self.claims: Mapping[str, Claim] = {}
-        self._decided = decided
+        self.said: set[What] = set()
+        self._order = order
+        self._faces = Faces(terse=True) if filling.terse else order.faces
         self._budget = 100 * budget
+        self._least = max(_LEAST, int(self._budget * _SHARE))
         self._used = 0
-        self._said: set[tuple[str, str]] = set()
+        self._pins: frozenset[str] = frozenset()
         self._families: dict[str, Family] = {}
         self._wholes: list[Line] = []
         self._passed_over = 0
@@ -401,8 +592,21 @@ class _Packing:
         self._lost = 0
         self._human = 100 * filling.human_tokens
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is looked at any more."""
+        return self._budget - self._used < self._least
+
+    def wants(self, claim: Claim) -> bool:
+        """Tell whether a claim may be shown: what stands elsewhere in the context is not."""
+        # A constraint that is shown in full where it was said is in sight already.
+        if claim.text.name in self.filling.shown:
+            return False
+        return not (self.filling.terse and is_bare_number(claim))
+
     def pin(self, claims: Sequence[Claim]) -> None:
         """Show all of these."""
+        self._pins = frozenset(one.name for one in claims)
         against = self._opponents()
         for claim in claims:
             if self._is_new(claim):
@@ -416,6 +620,7 @@ class _Packing:
 
     def pin_what_fits(self, claims: Sequence[Claim]) -> None:
         """Show what fits of these, obligations whole and first; name the others by their places."""
+        self._pins = frozenset(one.name for one in claims)
         against = self._opponents()
         bound = self._budget * _OTHER_PINS
         for claim in sorted(claims, key=lambda one: one.fact.predicate not in _ENTIRE):
@@ -443,27 +648,22 @@ class _Packing:
         self._used += cost
         self._wholes.append(replace(line, text=what, role="", words="", stub=""))
 
-    def offer_all(self, claims: Sequence[Claim], level: int) -> None:
+    def offer_all(self, offered: Sequence[Sequence[Claim]], level: int) -> None:
         """Show what fits of one class; what several texts say is cited from one that is, anyway."""
-        same: dict[tuple[str, str], list[Claim]] = defaultdict(list)
-        for one in claims:
-            if self._is_new(one):
-                same[_what(one)].append(one)
-        news = Counter(name for each in same.values() for name in {one.text.name for one in each})
-        for each in same.values():
-            self.offer(min(each, key=lambda one: self._effort(one, news)), level)
+        for each in offered:
+            self.offer(min(each, key=self._effort) if len(each) > 1 else each[0], level)
 
-    def _effort(self, claim: Claim, news: Counter[str]) -> tuple[bool, int]:
+    def _effort(self, claim: Claim) -> tuple[bool, int]:
         """Return what orders texts that say the same: those in sight, those with most to say."""
         if claim.fact.predicate in WHOLE:
             return (False, 0)
-        return (not self._family(claim).has(claim), -news[claim.text.name])
+        return (not self._family(claim).has(claim), -self._order.weight(claim))
 
     def offer(self, claim: Claim, level: int) -> None:
         """Show a claim if it fits and says something new."""
         if not self._is_new(claim):
             return
-        if self._budget - self._used < _LEAST:
+        if self.is_full:
             self._pass_over(level)
             return
         cost = self._cost(claim)
@@ -480,9 +680,10 @@ class _Packing:
 
     def _keep_company(self, claim: Claim, level: int) -> None:
         """Show the cells that stay beside a claim, in its row, as far as they fit."""
-        for name in self._decided.beside.get(claim.name, ()):
-            cell = self.claims.get(name)
-            if cell is None or self._family(cell).shows(cell):
+        for cell in self._order.beside(claim):
+            if not self.wants(cell) or cell.fact.predicate in SILENT:
+                continue
+            if self._family(cell).shows(cell):
                 continue
             cost = self._cost(cell)
             if cost <= self._budget - self._used:
@@ -494,28 +695,29 @@ class _Packing:
         blocks += [lines for one in self._families.values() if (lines := one.lines())]
         blocks.sort(key=lambda lines: (lines[0].at, lines[0].text))
         found = tuple(line for block in blocks for line in block)
-        text = "\n".join(one.text for one in found)
-        return View(found, estimate(text), self._passed_over, self._left_out, self._lost)
+        taken = sum(line_takes(one.text) for one in found) - LINE * bool(found)
+        return View(found, -(-taken // 100), self._passed_over, self._left_out, self._lost)
 
     def _opponents(self) -> Mapping[str, str]:
         places: dict[str, str] = {}
-        for one, two in self._decided.contradictions:
+        for one, two in self._order.contradictions:
             places.setdefault(one, f"@{two.partition(' ')[0]}")
             places.setdefault(two, f"@{one.partition(' ')[0]}")
         return places
 
     def _is_new(self, claim: Claim) -> bool:
         """Tell whether a claim says what is not in sight yet."""
-        if claim.fact.predicate == "said" and ("person", claim.fact.value) in self._said:
+        if claim.fact.predicate == "said" and ("person", claim.fact.value) in self.said:
             return False
-        if _what(claim) in self._said:
+        if what_of(claim) in self.said:
             # A sentence is in sight once it is shown; a pinned value is shown where it belongs.
-            return claim.fact.predicate not in WHOLE and claim.name in self._decided.pinned
+            return claim.fact.predicate not in WHOLE and claim.name in self._pins
         return True
 
     def _add(self, claim: Claim, level: int, cost: int, note: str = "") -> None:
         self._used += cost
-        self._said |= {_what(claim), ("person", claim.fact.value)}
+        self.said.add(what_of(claim))
+        self.said.add(("person", claim.fact.value))
         if claim.fact.predicate == "said":
             self._human -= cost
         if claim.fact.predicate in WHOLE:
@@ -535,11 +737,10 @@ class _Packing:
         return self._family(claim).cost(claim)
 
     def _family(self, claim: Claim) -> Family:
-        terse = self.filling.terse
-        name = family_of(claim, terse=terse)
+        name = self._faces.of(claim).family
         found = self._families.get(name)
         if found is None:
-            found = self._families[name] = Family(claim, terse=terse)
+            found = self._families[name] = Family(claim, self._faces)
         return found
 
     def _whole(self, claim: Claim, level: int, note: str = "") -> Line:
@@ -549,14 +750,14 @@ class _Packing:
             said = sandwich(said, min(_PREVIEW, self.filling.verbatim))
             rest = f" [all of it: ref:{claim.text.name}]"
         if claim.fact.predicate == "error":
-            known = claim.fact.unit or self._decided.put_right(claim.name, claim.text.passage.tool)
+            known = claim.fact.unit or self._order.put_right(claim)
             note = note or f"({known})"
         return whole_line(claim, level, said, rest, note)
 
 
-def _what(claim: Claim) -> tuple[str, str]:
+def what_of(claim: Claim) -> What:
     """Return what a claim says: a sentence of a kind, or a value with its unit."""
     one = claim.fact
     if one.predicate in WHOLE:
         return (one.predicate, one.value)
-    return ("value", f"{one.value} {one.unit}".strip())
+    return ("value", (f"{one.value} {one.unit}" if one.unit else one.value).strip())
