@@ -17,6 +17,7 @@ from constat.memory.compaction import Compacted, Material, compact
 from constat.memory.decisions import Decided
 from constat.memory.logs import from_anthropic, from_openai, to_anthropic
 from constat.memory.tokens import message_tokens
+from constat.memory.view import Ranked
 from tests.memory.logs import airline_dialogues, coding_logs, request_logs
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from constat.memory import Message
 
-NOTHING = Decided(frozenset(), frozenset(), frozenset(), {}, {})
+NOTHING = Ranked((), Decided(frozenset(), frozenset(), frozenset(), {}, {}))
 POLICIES = (Policy(keep_last=4, keep_human=1), Policy())
 SHARES = (3, 12)
 
@@ -40,7 +41,7 @@ class Cut:
     def compacted(self, end: int, policy: Policy, share: int) -> Compacted:
         """Compact what there was at a cut."""
         budget = sum(self.costs[:end]) // share + 200
-        material = Material(self.history, self.messages[:end], self.costs[:end], (), (), NOTHING)
+        material = Material(self.history, self.messages[:end], self.costs[:end], (), NOTHING)
         try:
             return compact(material, policy, budget)
         except BudgetError as problem:
