@@ -186,6 +186,8 @@ def _write(table: TableSchema, links: Sequence[Link]) -> None:
     write_pieces(f"{line}\n" for line in grid(("COLUMN", "TYPE", "IS", "COMMENT"), cells))
     for unique in table.unique:
         write(f"unique: {', '.join(unique)}")
+    for name, values in table.accepted:
+        write(f"{name} is one of {', '.join(values)}: a test of dbt says so")
     for link in links:
         write(_link_text(link))
     for problem in table.problems:

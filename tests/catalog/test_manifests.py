@@ -126,6 +126,105 @@ def test_a_test_that_rows_may_break_declares_nothing(
     assert ".constraint" not in drafted
 
 
+def accepted(column: str, values: object, **more: Any) -> dict[str, Any]:  # noqa: ANN401  JSON
+    kwargs = {"values": values, **more.pop("kwargs", {})}
+    return demand("accepted_values", "orders", column, kwargs=kwargs, **more)
+
+
+def test_values_that_a_test_accepts_are_a_list_and_a_constraint_that_rows_may_break(
+    tmp_path: Path,
+) -> None:
+    folder = project(tmp_path, [accepted("amount", ["5", 7]), *PLAIN])
+    assert "amount is one of 5, 7: a test of dbt says so" in told(folder, "show", "orders")
+    drafted = told(folder, "draft", "orders", "customers")
+    assert ".decl orders_amount_values(value: number)" in drafted
+    assert "\norders_amount_values(5).\norders_amount_values(7).\n" in drafted
+    assert "orders(amount = ?value) => orders_amount_values(?value)." in drafted
+    (folder / "orders.dl").write_text(drafted, encoding="utf-8")
+    with (folder / "constat.yaml").open("a", encoding="utf-8") as file:
+        file.write("rules: [orders.dl]\n")
+    assert "orders_amount_accepted: holds" in run("check-data", "--project", folder).out
+    with duckdb.connect(str(folder / "w.duckdb")) as warehouse:
+        # As in dbt a row without a value passes; one with another does not.
+        warehouse.execute("INSERT INTO orders VALUES (12, 1, NULL), (13, 1, 6)")
+    told(folder, "draft", "orders", "customers")
+    (folder / "orders.dl").write_text(told(folder, "draft", "orders", "customers"), "utf-8")
+    checked = run("check-data", "--project", folder)
+    assert checked.code != 0
+    found = checked.out.partition("orders_amount_accepted")[2].partition("orders_customer")[0]
+    assert "6" in found
+    assert "12" not in found
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        accepted("amount", ["5", "seven"]),
+        accepted("amount", [True]),
+        accepted("amount", []),
+        accepted("amount", "5"),
+        accepted("amount", list(range(500))),
+        accepted("amount", ["id"], kwargs={"quote": False}),
+        accepted("amount", [5], config={"where": "id > 5"}),
+        accepted("amount", [5], config={"severity": "warn"}),
+        accepted("nothing", [5]),
+    ],
+    ids=range(9),
+)
+def test_a_list_that_means_something_else_declares_nothing(
+    tmp_path: Path, test: dict[str, Any]
+) -> None:
+    drafted = told(project(tmp_path, [test]), "draft", "orders")
+    assert ".constraint" not in drafted
+    assert "_values" not in drafted
+
+
+def contracted(columns: dict[str, Any], *constraints: dict[str, Any], enforced: bool = True) -> Any:  # noqa: ANN401  JSON
+    config = {"materialized": "table", "contract": {"enforced": enforced}}
+    found = {name: {"name": name, "constraints": said} for name, said in columns.items()}
+    told = {**model("orders"), "columns": found, "constraints": list(constraints)}
+    return {**told, "config": config}
+
+
+def test_a_contract_that_is_enforced_declares_what_tests_would(tmp_path: Path) -> None:
+    to = {"type": "foreign_key", "to": "ref('customers')", "to_columns": ["id"]}
+    said = contracted({"id": [{"type": "primary_key"}], "customer": [to]})
+    drafted = told(project(tmp_path, PLAIN[:2], orders=said), "draft", "customers", "orders")
+    assert drafted.count("\n@[key = id]") == 2
+    assert ".constraint orders_customer: orders(customer = ?customer) => customers" in drafted
+    (tmp_path / "w.duckdb").unlink()
+    both = {"type": "primary_key", "columns": ["id", "customer"]}
+    written = {**to, "to": '"w"."main"."customers"', "columns": ["customer"]}
+    said = contracted({}, both, written)
+    drafted = told(project(tmp_path, PLAIN[:2], orders=said), "draft", "customers", "orders")
+    assert '@[key = "id, customer"]' in drafted
+    assert ".constraint orders_customer:" in drafted
+    (tmp_path / "w.duckdb").unlink()
+    said = contracted({"id": [{"type": "primary_key"}], "customer": [to]}, enforced=False)
+    drafted = told(project(tmp_path, PLAIN[:2], orders=said), "draft", "customers", "orders")
+    assert drafted.count("\n@[key = id]") == 1
+    assert ".constraint" not in drafted
+
+
+def test_who_uses_a_model_is_said_with_it(tmp_path: Path) -> None:
+    folder = project(tmp_path, PLAIN)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["exposures"] = {
+        f"exposure.shop.{number}": {
+            "type": "dashboard",
+            "name": f"weekly_{number}",
+            "owner": {"name": "Ana"},
+            "depends_on": {"nodes": ["model.shop.orders"]},
+        }
+        for number in range(5)
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    shown = told(folder, "show", "orders")
+    assert "Used by the dashboard weekly_0 of Ana, the dashboard weekly_1 of Ana" in shown
+    assert "and 2 more." in shown
+    assert "Used by" not in told(folder, "show", "customers")
+
+
 def test_a_key_of_several_columns_is_taken_from_the_helpers_of_dbt(tmp_path: Path) -> None:
     both = {"combination_of_columns": ["id", "customer"]}
     name = "unique_combination_of_columns"
@@ -196,6 +295,14 @@ def test_a_manifest_that_cannot_be_read_is_said_and_costs_no_table(
 
 
 STRANGE: list[Any] = [
+    {"resource_type": "model", "name": "o", "contract": {"enforced": True}, "constraints": [1, {}]},
+    {
+        "resource_type": "model",
+        "name": "p",
+        "config": {"contract": {"enforced": True}},
+        "constraints": [{"type": "foreign_key", "columns": ["id"], "to": 3, "to_columns": 4}],
+        "columns": {"id": {"constraints": {"type": "unique"}}},
+    },
     *(None, 1, "text", [], {}, {"resource_type": []}, {"resource_type": "model", "columns": 3}),
     {"resource_type": "test", "test_metadata": [1], "attached_node": "model.shop.orders"},
     demand("unique", "orders", ["id"]),

@@ -136,7 +136,7 @@ class TableSchema:
 
     `schema` is set where the query has to name it. `rows` is an estimate unless `counted`.
     `key` is the declared primary key, `unique` what else is declared to be one. `problems` say
-    what could not be found out.
+    what could not be found out. `accepted` gives columns with all values that they may have.
     """
 
     database: str
@@ -151,6 +151,7 @@ class TableSchema:
     counted: bool = False
     comment: str = ""
     problems: tuple[str, ...] = ()
+    accepted: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def label(self) -> str:
@@ -214,6 +215,7 @@ def to_json(table: TableSchema) -> dict[str, Any]:
         "counted": table.counted,
         "comment": table.comment,
         "problems": table.problems,
+        "accepted": table.accepted,
     }
 
 
@@ -230,6 +232,7 @@ def from_json(value: Mapping[str, Any]) -> TableSchema:
                 for columns, target, targets, *rest in value["relationships"]
             ),
             "problems": tuple(value["problems"]),
+            "accepted": tuple((name, tuple(few)) for name, few in value.get("accepted", ())),
         }
     )
 
@@ -277,6 +280,7 @@ def _constraints(table: TableSchema) -> Iterator[str]:
     for one in table.relationships:
         if one.declared:
             yield f"that {_listed(one.columns)} points to `{one.target}`"
+    yield from (f"that `{name}` is one of {_listed(few)}" for name, few in table.accepted)
 
 
 def _listed(names: Sequence[str]) -> str:

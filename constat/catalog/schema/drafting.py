@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -14,9 +15,9 @@ from constat.catalog.schema.samples import as_text, column_of, source_of, writte
 from constat.catalog.schema.words import identifier, singular, words_of
 from constat.diagnostics import ConstatError
 from constat.frozen import frozen
-from constat.logic import Kind, NullPolicy
+from constat.logic import Constant, Kind, NullPolicy, canonical_decimal
 from constat.syntax.formatting import format_text
-from constat.syntax.printing import print_text
+from constat.syntax.printing import print_term, print_text
 from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ def draft_text(predicates: Sequence[DraftedPredicate], database: str, dialect: s
     constraints = list(_constraints(predicates))
     if constraints:
         blocks.append("\n".join([_CONSTRAINTS, *constraints]) + "\n")
+    blocks += _lists(predicates)
     found: list[Diagnostic] = []
     text = format_text("\n".join(blocks), "<draft>", found)
     if text is None:
@@ -244,6 +246,49 @@ def _constraints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
             if _may_be_missing(one, [own for own, _ in pairs]):
                 yield "@[null = none]"
             yield f".constraint {name}: {one.name}({left}) => {target.name}({right})."
+
+
+def _lists(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+    """Write the lists of values that columns may have, and that they have one of these."""
+    taken = {one.name for one in predicates}
+    for one in predicates:
+        for stored, values in one.table.accepted:
+            column = next((c for c in one.columns if c.decided.column.name == stored), None)
+            facts = [] if column is None or column.decided.folded else _facts(values, column.kind)
+            if column is None or not facts:
+                continue
+            name = identifier(f"{one.name} {column.name} values", taken, "v")
+            taken.add(name)
+            what = f"{column.name} of {one.name}"
+            left = f"{one.name}({column.name} = ?value)"
+            lines = [
+                f"/// The values that {what} may have, by a test of dbt.",
+                f'@[says = "{what} may be {{value}}"]',
+                f".decl {name}(value: {column.kind.value})",
+                *(f"{name}({fact})." for fact in facts),
+                "",
+                "// A row that is NULL there has no value that could be another, as in SQL.",
+                *(["@[null = none]"] if _may_be_missing(one, [column.name]) else []),
+                f".constraint {one.name}_{column.name}_accepted: {left} => {name}(?value).",
+            ]
+            yield "\n".join(lines) + "\n"
+
+
+def _facts(values: Sequence[str], kind: Kind) -> list[str]:
+    """Write values as the language spells them; none where one of them is not of the kind."""
+    try:
+        match kind:
+            case Kind.SYMBOL:
+                return [print_text(one) for one in values]
+            case Kind.NUMBER:
+                return [str(int(one)) for one in values]
+            case Kind.DECIMAL:
+                numbers = [canonical_decimal(Decimal(one)) for one in values]
+                return [print_term(Constant(one, kind)) for one in numbers]
+            case _:
+                return []
+    except (ValueError, ArithmeticError):
+        return []
 
 
 def _pairs(

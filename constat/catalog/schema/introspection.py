@@ -1,13 +1,14 @@
 """Look at a source: open it, name its state, read its tables, infer relationships.
 
 Where a manifest of dbt describes the tables, what it says of them is taken over: descriptions,
-and as keys and relationships what its tests demand of all rows.
+and as keys, relationships and lists of values what its tests and contracts demand of all rows.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -272,13 +273,28 @@ def _without_columns(table: TableSchema, setting: CatalogSetting) -> TableSchema
 
 MODEL: Final = "model"
 """The kind of a table or view that a manifest calls a model."""
-_DESCRIBED: Final = " manifest:"
+_DESCRIBED: Final = " manifest 2:"
 _LARGEST_MANIFEST: Final = 512 << 20
 _RELATIONS: Final = (MODEL, "seed", "snapshot", "source")
 _UNIQUE: Final = ("unique", "unique_combination_of_columns")
 _TESTS: Final = MappingProxyType(
-    {None: ("unique", "not_null", "relationships"), "dbt_utils": _UNIQUE[1:]}
+    {
+        None: ("unique", "not_null", "relationships", "accepted_values"),
+        "dbt_utils": _UNIQUE[1:],
+    }
 )
+_IN_CONTRACTS: Final = MappingProxyType(
+    {
+        "not_null": ("not_null",),
+        "unique": ("unique",),
+        "primary_key": ("unique", "not_null"),
+        "foreign_key": ("relationships",),
+    }
+)
+"""What tests say that a constraint of a contract says."""
+_REFERENCE: Final = re.compile(r"""\bref\((?:[^)]*,)?\s*['"]([^'"]+)['"]\s*\)""")
+_MOST_ACCEPTED: Final = 200
+_MOST_USES: Final = 3
 _MOST_MISSING: Final = 20
 _BY_TEST: Final = "a test of dbt says so"
 
@@ -301,8 +317,9 @@ class _Demand:
     test: str
     node: str
     columns: tuple[str, ...]
-    target: str
-    target_column: str
+    target: str = ""
+    target_columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
 
 class Manifest:
@@ -371,7 +388,8 @@ class Manifest:
         said, demands = self._described[node], self._demands.get(node, ())
         names = {column.name.casefold(): column.name for column in table.columns}
         known = [one for one in demands if names.keys() >= set(one.columns)]
-        filled = {one.columns[0] for one in known if one.test == "not_null"}
+        filled = {name for one in known if one.test == "not_null" for name in one.columns}
+        accepted = {names[one.columns[0]]: one.values for one in known if one.values}
         unique = [one.columns for one in known if one.test in _UNIQUE]
         keys = [one for one in unique if filled.issuperset(one)]
         key = table.key or (tuple(names[each] for each in keys[0]) if keys else ())
@@ -391,6 +409,7 @@ class Manifest:
             comment=said.comment or table.comment,
             columns=tuple(columns),
             key=key,
+            accepted=tuple(accepted.items()),
             unique=tuple(dict.fromkeys((*table.unique, *(one for one in others if one != key)))),
             relationships=(
                 *table.relationships,
@@ -413,11 +432,12 @@ def _demanded(
     declared = {(one.columns, one.target) for one in table.relationships}
     for one in demands:
         own, target = tuple(names[each] for each in one.columns), places.get(one.target)
-        column = None if target is None else target.column(one.target_column)
-        if one.test != "relationships" or target is None or column is None:
+        if one.test != "relationships" or target is None:
             continue
-        if (own, target.label) not in declared:
-            yield Relationship(own, target.label, (column.name,), evidence=_BY_TEST)
+        columns = [target.column(name) for name in one.target_columns]
+        there = tuple(column.name for column in columns if column is not None)
+        if len(there) == len(own) and (own, target.label) not in declared:
+            yield Relationship(own, target.label, there, evidence=_BY_TEST)
 
 
 def _said(
@@ -431,6 +451,8 @@ def _said(
         raise ValueError
     described: dict[str, _Described] = {}
     demands: dict[str, list[_Demand]] = defaultdict(list)
+    contracts: list[_Demand] = []
+    uses = _uses(manifest)
     for name, node in {**_in(manifest, "nodes"), **_in(manifest, "sources")}.items():
         kind, config = _in(node, "").get("resource_type"), _in(node, "config")
         if kind == "test" and (demand := _demand(node, config)) is not None:
@@ -442,9 +464,59 @@ def _said(
             for column, said in _in(node, "columns").items()
         }
         stored = node.get("alias") or node.get("identifier") or node.get("name")
-        comment = _line(node.get("description"))
+        comment = _line(f"{_line(node.get('description'))} {uses.get(name, '')}")
+        contracts.extend(_contract(name, node))
         described[name] = _Described(kind, str(stored), str(node.get("schema")), comment, columns)
+    for demand in contracts:
+        # A contract names a table, or a model by `ref`; which node that is, is known now.
+        nodes = [name for name, one in described.items() if one.name == demand.target]
+        if demand.test != "relationships":
+            demands[demand.node].append(demand)
+        elif len(nodes) == 1:
+            demands[demand.node].append(replace(demand, target=nodes[0]))
     return described, demands
+
+
+def _contract(node: str, said: Mapping[str, Any]) -> Iterator[_Demand]:
+    """Read the constraints of a contract that dbt enforces; the names of targets are left."""
+    config = _in(_in(said, "config"), "contract")
+    if not (_in(said, "contract").get("enforced") or config.get("enforced")):
+        return
+    stated = [(one, one.get("columns")) for one in _objects(said.get("constraints"))]
+    for name, column in _in(said, "columns").items():
+        stated += [(one, [name]) for one in _objects(_in(column, "").get("constraints"))]
+    for one, listed in stated:
+        columns = tuple(name.casefold() for name in _texts(listed))
+        target, others = str(one.get("to") or ""), tuple(_texts(one.get("to_columns")))
+        reference = _REFERENCE.search(target)
+        plain = reference[1] if reference else target.rpartition(".")[2].strip('`"[]')
+        for test in _IN_CONTRACTS.get(str(one.get("type")), ()) if columns else ():
+            if test == "not_null":
+                yield from (_Demand(test, node, (name,)) for name in columns)
+            elif test != "relationships" or len(others) == len(columns):
+                yield _Demand(test, node, columns, plain, others)
+
+
+def _uses(manifest: object) -> dict[str, str]:
+    """Say by node which exposures use it, such as a dashboard."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for one in _in(manifest, "exposures").values():
+        said = _in(one, "")
+        kind, name = said.get("type"), said.get("label") or said.get("name")
+        owner = _in(said, "owner").get("name")
+        whose = f" of {_line(owner)}" if owner else ""
+        for node in _texts(_in(said, "depends_on").get("nodes")):
+            found[node].append(f"the {_line(kind) or 'use'} {_line(name)}{whose}")
+    return {node: _listed_uses(uses) for node, uses in found.items()}
+
+
+def _listed_uses(uses: Sequence[str]) -> str:
+    more = f" and {len(uses) - _MOST_USES:,} more" if uses[_MOST_USES:] else ""
+    return f"Used by {', '.join(uses[:_MOST_USES])}{more}."
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _demand(test: Mapping[str, Any], config: Mapping[str, Any]) -> _Demand | None:
@@ -461,10 +533,26 @@ def _demand(test: Mapping[str, Any], config: Mapping[str, Any]) -> _Demand | Non
     columns = tuple(one.casefold() for one in _texts(listed))
     if loose or warns or others or not columns or len(columns) != len(listed):
         return None
-    node, field_name = str(test.get("attached_node")), of.get("field")
+    node, field_name = str(test.get("attached_node")), str(of.get("field"))
+    if name == "accepted_values":
+        values = _accepted(of)
+        return _Demand(name, node, columns, values=values) if values else None
     nodes = _texts(_in(test, "depends_on").get("nodes"))
     target = next((one for one in nodes if one != node), node)
-    return _Demand(str(name), node, columns, target, str(field_name))
+    return _Demand(str(name), node, columns, target, (field_name,))
+
+
+def _accepted(of: Mapping[str, Any]) -> tuple[str, ...]:
+    """Give the values of a test as text; none of what is no plain list of texts and numbers."""
+    values = of.get("values")
+    if not isinstance(values, list) or not 0 < len(values) <= _MOST_ACCEPTED:
+        return ()
+    if any(isinstance(one, bool) or not isinstance(one, str | int | float) for one in values):
+        return ()
+    # Without quotes a text is SQL: a name, or something that is computed.
+    if of.get("quote") is False and any(isinstance(one, str) for one in values):
+        return ()
+    return tuple(dict.fromkeys(str(one) for one in values))
 
 
 def _in(value: object, key: str) -> Mapping[str, Any]:
