@@ -17,5 +17,14 @@ from constat.incremental.maintaining import (  # noqa: E402  numpy is loaded abo
     NotKeptError,
     Update,
 )
+from constat.incremental.state import StateBusyError, StateFile  # noqa: E402  as above
 
-__all__ = ["Changed", "Fact", "Maintained", "NotKeptError", "Update"]
+__all__ = [
+    "Changed",
+    "Fact",
+    "Maintained",
+    "NotKeptError",
+    "StateBusyError",
+    "StateFile",
+    "Update",
+]

@@ -397,7 +397,7 @@ class Maintained:
             if one
         }
         try:
-            self._evaluate()
+            self._evaluate(plain=not self._is_linear())
         except BaseException:
             self._undo(self.inputs)
             raise
@@ -431,21 +431,25 @@ class Maintained:
         gone, came = difference(before, after)
         return Changed(_Spelled(self, name, after, came), _Spelled(self, name, before, gone))
 
-    def _evaluate(self) -> None:
-        """Evaluate everything. Raises `NotKeptError` where it is more than rows that are sure."""
+    def _evaluate(self, *, plain: bool = False) -> None:
+        """Evaluate everything. Raises `NotKeptError` where it is more than rows that are sure.
+
+        With `plain` without rounds, which is faster: then what may have lost a derivation goes, and
+        is tried again.
+        """
         predicates = self.program.program.predicates
         atoms = [
             Atom(name, tuple(Variable(one.name) for one in predicates[name].columns))
             for name in self.derived
         ]
         inputs = {name: self._input(name) for name in self.inputs}
-        recursive = any(stage.recursive for stage in self.stages)
+        recursive = any(stage.recursive for stage in self.stages) and not plain
         options = Options(
             self._resources,
             strategy=Strategy.BITMAP if recursive else None,
             magic=False,
             stamps=recursive,
-            rewrite=False,
+            rewrite=plain,
         )
         with evaluate(self.program, atoms, inputs, options) as results:
             why = next(_openings(results), "")
@@ -457,6 +461,16 @@ class Maintained:
         for name, (columns, marks) in found.items():
             self.relations[name].put(columns, marks)
         self.rank(ranked)
+
+    def _is_linear(self) -> bool:
+        """Whether no rule reads its own stage twice: then rounds cost next to nothing."""
+        return all(
+            sum(name in stage.predicates for one in rule.rule.body for name in predicates_of(one))
+            <= 1
+            for stage in self.stages
+            for name in stage.predicates
+            for rule in self._rules.get(name, ())
+        )
 
     def rank(self, names: Iterable[str]) -> None:
         """Say which relations have marks that are rounds."""

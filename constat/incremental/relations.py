@@ -77,6 +77,10 @@ class Codes:
         number = self.number
         return np.array([number(kind, one) for one in values], dtype=np.int64)
 
+    def listed(self, kind: Kind) -> Sequence[Value]:
+        """Give the values of a kind in the order of their numbers."""
+        return self._values.get(kind, [])
+
     def restore(self, kind: Kind, values: Sequence[Value]) -> None:
         """Take the values of a kind, in the order of their numbers, as they were written down."""
         self._values[kind] = list(values)
