@@ -121,6 +121,7 @@ def test_what_is_asked_itself_is_read_whole() -> None:
     "kinds",
     [
         (Kind.NUMBER,),
+        (Kind.UNSIGNED,),
         (Kind.NUMBER, Kind.UNSIGNED, Kind.NUMBER),
         (Kind.NUMBER, Kind.SYMBOL),
         (Kind.SYMBOL, Kind.SYMBOL),
@@ -130,7 +131,8 @@ def test_what_is_asked_itself_is_read_whole() -> None:
 def test_rows_are_each_there_once_whatever_tells_them_apart(kinds: tuple[Kind, ...]) -> None:
     random = Random(len(kinds))
     with Tables(60.0, threads=1, few=0) as held:
-        for most in (2, 30, 10**9):
+        # Few numbers, many rows among as many numbers, and few rows among very many.
+        for most in (2, 30, 500, 10**9):
             drawn: list[Row] = [
                 tuple(_cell(kind, random.randrange(most)) for kind in kinds) for _ in range(200)
             ]
@@ -145,4 +147,6 @@ def test_rows_are_each_there_once_whatever_tells_them_apart(kinds: tuple[Kind, .
 def _cell(kind: Kind, number: int) -> int | float | str:
     if kind is Kind.FLOAT:
         return float(number)
-    return f"t{number}" if kind is Kind.SYMBOL else number
+    if kind is Kind.SYMBOL:
+        return f"t{number}"
+    return number + 2**63 if kind is Kind.UNSIGNED else number - 100
