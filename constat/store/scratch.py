@@ -40,7 +40,7 @@ class Scratch:
         remove_left(place)
         self.path = place / f"{'.' if hidden else ''}constat-{secrets.token_hex(8)}"
         # Promised before it is there: an interruption finds nothing that nobody will take away.
-        self._remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self._remove = weakref.finalize(self, _removed, self.path)
         self.path.mkdir(mode=0o700)
         fresh = self.path / _FRESH
         self._lock = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -97,6 +97,23 @@ def _remove_if_left(folder: Path) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.read(lock, len(_MARK) + 1) == _MARK:
-            shutil.rmtree(folder, ignore_errors=True)
+            _removed(folder)
     finally:
         os.close(lock)
+
+
+def _removed(folder: Path) -> None:
+    """Remove a folder, its lock last.
+
+    Whoever is killed on the way leaves one that is known as left, whatever is still in it.
+    """
+    with contextlib.suppress(OSError):
+        for path in list(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != _LOCK:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+        if [path.name for path in folder.iterdir()] == [_LOCK]:
+            (folder / _LOCK).unlink()
+        folder.rmdir()

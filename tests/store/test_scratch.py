@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+
+import pytest
 
 from constat.store.scratch import Scratch
 
@@ -18,6 +21,28 @@ from constat.store.scratch import Scratch
 scratch = Scratch(Path(sys.argv[1]))
 (scratch.path / "spilled").write_text("rows")
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+KILLED_WHILE_IT_REMOVES = """
+import os, signal, sys
+from pathlib import Path
+from constat.store.scratch import Scratch
+left = int(sys.argv[2])
+scratch = Scratch(Path(sys.argv[1]))
+for name in "abcdef":
+    (scratch.path / name).write_text("rows")
+(scratch.path / "deep").mkdir()
+(scratch.path / "deep" / "g").write_text("rows")
+
+def hook(event, _):
+    global left
+    if event in {"os.remove", "os.rmdir"}:
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(hook)
+scratch.close()
 """
 
 
@@ -37,6 +62,16 @@ def test_what_a_killed_process_left_goes_with_the_next(tmp_path: Path) -> None:
     scratch = Scratch(tmp_path)
     assert list(tmp_path.iterdir()) == [scratch.path]
     scratch.close()
+
+
+@pytest.mark.parametrize("step", range(10))
+def test_who_is_killed_while_it_removes_leaves_nothing_either(tmp_path: Path, step: int) -> None:
+    command = [sys.executable, "-c", KILLED_WHILE_IT_REMOVES, str(tmp_path), str(step)]
+    assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    Scratch(tmp_path).close()
+    # Only one that is empty waits for a minute: it may be new.
+    assert not left.exists() or (step == 9 and not list(left.iterdir()))
 
 
 def test_a_folder_in_use_and_what_is_not_ours_stay(tmp_path: Path) -> None:
