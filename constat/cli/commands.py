@@ -71,6 +71,11 @@ _COMMANDS: Final = (
         "Keep the answers of a query, for point queries.",
         "stored.materialize_command",
     ),
+    (
+        "watch",
+        "Print what follows and what does not any more, as facts change.",
+        "watch.watch_command",
+    ),
     ("facts", "State facts, list them, take them back.", "facts.command"),
     ("mcp", "Serve the project to agents.", "faces.mcp_command"),
     ("serve", "Serve the project over HTTP.", "faces.serve_command"),
@@ -91,7 +96,10 @@ _SECTIONS: Final = (
     ("Explore", ("solve", "resume", "history", "plan")),
     ("Check what was answered", ("verify", "diff", "replay", "stale", "export")),
     ("Sign and keep", ("sign", "keygen", "log", "snapshot", "openings")),
-    ("Facts and rules", ("facts", "rules", "check-data", "cache", "recorded", "materialize")),
+    (
+        "Facts and rules",
+        ("facts", "rules", "check-data", "cache", "recorded", "materialize", "watch"),
+    ),
     ("Conversations", ("memory",)),
 )
 

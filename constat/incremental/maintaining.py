@@ -111,7 +111,6 @@ class Maintained:
         least: float = LEAST,
     ) -> None:
         """Evaluate everything once, or nothing without inputs. Raises `NotKeptError`."""
-        self.program = program
         self.least = least
         self.wanted = tuple(wanted)
         self.codes = Codes()
@@ -120,6 +119,8 @@ class Maintained:
         why = next(iter(reasons(program, below)), "")
         if why:
             raise NotKeptError(why)
+        # What nobody asks for may be open.
+        self.program = program = _restricted(program, below)
         predicates = program.program.predicates
         heads = rules_by_head(program)
         self.inputs = tuple(name for name in sorted(below) if name not in heads)
@@ -127,21 +128,12 @@ class Maintained:
         self.relations = {
             name: Kept(name, predicates[name].kinds, self.codes) for name in sorted(below)
         }
-        self.stages = [
-            _Stage(one.predicates, one.recursive)
-            for one in program.components
-            if below & set(one.predicates)
-        ]
+        self.stages = [_Stage(one.predicates, one.recursive) for one in program.components]
         self._changes: dict[str, Change] = {}
         self.marked_anew: dict[str, dict[Row, int]] = {}
         self._now: Reader = _Now(self.relations)
         self._before: Reader = _Before(self.relations, self._changes)
-        numbers = [n for n, one in enumerate(program.rules) if one.head.predicate in below]
-        self._rules = prepare(
-            [program.rules[n] for n in numbers],
-            [program.variable_kinds[n] for n in numbers],
-            self._now,
-        )
+        self._rules = prepare(program.rules, program.variable_kinds, self._now)
         if inputs is not None:
             for name in self.inputs:
                 self._fill(name, inputs.get(name, ()))
@@ -690,6 +682,18 @@ def _below(program: AnalysedProgram, wanted: Iterable[str]) -> set[str]:
                 for literal in program.rules[number].body:
                     waiting += predicates_of(literal)
     return found
+
+
+def _restricted(program: AnalysedProgram, below: set[str]) -> AnalysedProgram:
+    numbers = [n for n, one in enumerate(program.rules) if one.head.predicate in below]
+    rules = tuple(program.rules[n] for n in numbers)
+    return replace(
+        program,
+        program=replace(program.program, rules=rules),
+        rules=rules,
+        variable_kinds=tuple(program.variable_kinds[n] for n in numbers),
+        components=tuple(one for one in program.components if below & set(one.predicates)),
+    )
 
 
 def reasons(program: AnalysedProgram, below: Iterable[str]) -> Iterator[str]:

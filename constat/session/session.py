@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from constat.session.answers import Answers, Rows, SecondRows
     from constat.session.asked_goals import AskedGoal, Goal
     from constat.session.checking import Checks
+    from constat.session.current import Watch
     from constat.session.handed import Rules
     from constat.session.models import Models
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
@@ -267,6 +268,19 @@ class Session(
             *(self._evaluating, self._evaluated, self._tell),
         )
         return MaterializedResults(around, self._checks())
+
+    def watch(self, goals: Sequence[str], *, keep: bool = False) -> Watch:
+        """Answer goals and keep their answers current; a context manager.
+
+        `poll` gives the conclusions that came and went since the last look. With `keep` what is
+        known lasts beyond the process. Raises `ConstatError`.
+        """
+        from constat.session.current import Around, Watch  # noqa: PLC0415  loaded when it is used
+
+        around = Around(
+            self.program, self.project.state, lambda: self._evaluating(None), self.query
+        )
+        return Watch(around, goals, keep=keep)
 
     def prove(  # noqa: PLR0913  each kind of wish has a name
         self,

@@ -307,6 +307,40 @@ class MaterializeResult(TypedDict):
     models: NotRequired[ModelCosts | None]
 
 
+class WatchedQuery(TypedDict):
+    """A query that is watched."""
+
+    query: str
+    rows: Annotated[Count, "How many answers there are now."]
+    row_by_row: Annotated[bool, "Whether its answers are kept current row by row."]
+    reason: Annotated[str, "Why it is asked anew as a whole; empty where it is not."]
+
+
+class ProofOfChange(TypedDict):
+    """What can be proved of a conclusion after it changed."""
+
+    verdict: str
+    text: str
+
+
+class ChangedAnswer(TypedDict):
+    """A conclusion that came or went."""
+
+    change: Literal["+", "-"]
+    query: str
+    goal: Annotated[str, "The goal to prove."]
+    verdict: Annotated[str, "The verdict with which it came, or had before it went."]
+    prove: Annotated[str, "The command that proves it."]
+    proof: NotRequired[ProofOfChange]
+
+
+class WatchResult(TypedDict):
+    """What one look has found; one line for each look. Members are only ever added."""
+
+    watched: Annotated[list[WatchedQuery], "The queries, at the first look; then empty."]
+    changes: list[ChangedAnswer]
+
+
 class LockedPackage(TypedDict):
     """A library of others, as `packages.lock` has it."""
 
@@ -795,5 +829,6 @@ RESULTS: Final = MappingProxyType(
         "rules-review": Result(RulesReviewResult),
         "rules-test": Result(RulesTestResult),
         "run": Result(RunResult),
+        "watch": Result(WatchResult),
     }
 )

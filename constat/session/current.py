@@ -1,0 +1,496 @@
+"""Answers that stay current: goals that are watched, and what of them has changed.
+
+In: goals, and changes: of sources, of what people state, of a file of changes. Out: the
+conclusions that came and went, each with the goal that proves it. Invariants: what is told as
+changed is the difference between two full evaluations; a goal whose answers cannot be kept current
+row by row is asked anew as a whole, and says why. Example: `session.watch(["is_vip(?c)"]).poll()`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import Demand, RelationPredicate, Resources, Verdict
+from constat.forward.inputs import load_stream
+from constat.forward.results import matches
+from constat.frozen import frozen
+from constat.incremental import Fact, Maintained, NotKeptError, StateBusyError, StateFile
+from constat.logic import Atom, Constant, Kind, has_null_cells, is_of_type, parse_value
+from constat.plan.compilation import rules_by_head
+from constat.plan.forward import PlanOptions, Relation, Sizes, plan_forward
+from constat.session.asked_goals import read_query
+from constat.session.querying import Compiled, compile_query, row_goals
+from constat.sql import Database
+from constat.tiers import Chain
+
+if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Answer, Externals
+    from constat.incremental import Update
+    from constat.logic import Predicate, Row, Value
+    from constat.session.answers import Answers
+    from constat.tiers import Tiers
+
+FOLDER: Final = "current"
+_KINDS: Final = frozenset({"insert", "delete", "update"})
+_MOST_ROWS: Final = 1 << 40
+_LONGEST: Final = 1 << 20
+_UNNAMED: Final = ""
+
+
+@frozen
+class ChangedConclusion:
+    """A conclusion that came or went.
+
+    `query` is what is watched, `goal` what `constat prove` proves; `verdict` is that with which the
+    conclusion came, or had before it went.
+    """
+
+    query: str
+    goal: str
+    came: bool
+    verdict: Verdict
+
+
+@frozen
+class Watching:
+    """How a goal is watched: `rows` answers now; `why` says why it is asked anew as a whole."""
+
+    query: str
+    rows: int
+    why: str
+
+
+@frozen
+class Around:
+    """What of a session is needed."""
+
+    program: AnalysedProgram
+    state: Path
+    evaluating: Callable[[], AbstractContextManager[Tiers]]
+    ask: Callable[[str], Answers]
+
+
+@dataclass(slots=True)
+class _Goal:
+    """One goal: kept row by row, or with the verdicts of its rows when it was last asked."""
+
+    compiled: Compiled
+    goal: Atom
+    relation: str
+    kept: Maintained | None = None
+    file: StateFile | None = None
+    why: str = ""
+    verdicts: dict[Row, Verdict] = field(default_factory=dict)
+
+    @property
+    def query(self) -> str:
+        return self.compiled.query.text
+
+    def conclusion(self, row: Row, verdict: Verdict, *, came: bool) -> ChangedConclusion:
+        shown = ", ".join(row_goals(self.compiled)(row))
+        return ChangedConclusion(self.query, shown, came, verdict)
+
+    def of(self, rows: Iterable[Row], *, came: bool) -> Iterator[ChangedConclusion]:
+        """Give the conclusions of rows of the relation."""
+        for row in rows:
+            if matches(self.goal, row):
+                shown = tuple([row[place] for place in self.compiled.places])
+                yield self.conclusion(shown, Verdict.PROVED, came=came)
+
+
+class Watch:
+    """Watched goals, a context manager. With `keep` what is known lasts beyond the process."""
+
+    def __init__(self, around: Around, goals: Sequence[str], *, keep: bool = False) -> None:
+        """Read the sources and answer every goal once. Raises `ConstatError`."""
+        self._around = around
+        self._keep = keep
+        self._told: set[str] = set()
+        """The relations whose changes come by a file: their source is not read again."""
+        self._states: dict[str, str] = {}
+        self._goals: list[_Goal] = []
+        self.since: list[ChangedConclusion] = []
+        """What has changed since another process kept these goals."""
+        try:
+            for text in goals:
+                self._goals.append(self._begun(text))
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files of what is kept."""
+        for one in self._goals:
+            if one.file is not None:
+                one.file.close()
+
+    def goals(self) -> tuple[Watching, ...]:
+        """Say of each goal how it is watched."""
+        found = []
+        for one in self._goals:
+            rows = len(one.verdicts)
+            if one.kept is not None:
+                rows = sum(1 for row in one.kept.rows(one.relation) if matches(one.goal, row))
+            found.append(Watching(one.query, rows, one.why))
+        return tuple(found)
+
+    # -------------------------------------------------------------------------------- the start
+
+    def _begun(self, text: str) -> _Goal:
+        compiled = compile_query(read_query(text, self._around.program), self._around.program)
+        program, goal, relation = _demanded(compiled)
+        found = _Goal(compiled, goal, relation)
+        try:
+            kept = Maintained(program, [relation])
+            self._fill(found, kept)
+        except NotKeptError as problem:
+            self._ask_anew(found, str(problem))
+        except StateBusyError:
+            raise ConstatError([_busy(text)]) from None
+        return found
+
+    def _fill(self, goal: _Goal, kept: Maintained) -> None:
+        version = _version(goal, kept)
+        file = StateFile(self._path(goal)) if self._keep else None
+        goal.file = file
+        about = None if file is None else file.about()
+        with self._around.evaluating() as tiers:
+            states = _states(kept.inputs, tiers)
+            if (
+                file is not None
+                and about is not None
+                and about.get("version") == version
+                and file.load(kept)
+            ):
+                known = about.get("states")
+                before = known if isinstance(known, dict) else {}
+                names = [n for n in kept.inputs if not _same(before.get(n), states[n])]
+                facts = [one for n in names for one in _difference(kept, n, _read(n, kept, tiers))]
+                goal.kept = kept
+                self.since += self._changed(goal, kept.update(facts), states)
+            else:
+                rows = {name: _read(name, kept, tiers) for name in kept.inputs}
+                goal.kept = Maintained(kept.program, [goal.relation], rows)
+                if file is not None:
+                    file.save(goal.kept, {"version": version, "states": states})
+        self._states |= states
+
+    def _path(self, goal: _Goal) -> Path:
+        name = hashlib.sha256(goal.query.encode()).hexdigest()[:32]
+        return self._around.state / FOLDER / f"{name}.duckdb"
+
+    def _ask_anew(self, goal: _Goal, why: str) -> None:
+        goal.kept, goal.why = None, why
+        goal.verdicts = _verdicts(self._around.ask(goal.query))
+        with self._around.evaluating() as tiers:
+            names = _outside(goal.compiled)
+            self._states |= {
+                n: s for n, s in _states(names, tiers).items() if n not in self._states
+            }
+
+    # ------------------------------------------------------------------------------- the changes
+
+    def poll(self) -> list[ChangedConclusion]:
+        """Look whether sources or stated facts have changed; give what follows from that."""
+        names = sorted({n for one in self._goals for n in self._read_by(one)} - self._told)
+        changed: list[ChangedConclusion] = []
+        with self._around.evaluating() as tiers:
+            states = _states(names, tiers)
+            stale = {n for n in names if not _same(self._states.get(n), states[n])}
+            rows: dict[str, list[Row] | NotKeptError] = {}
+            for goal in self._goals:
+                if goal.kept is None or not stale.intersection(goal.kept.inputs):
+                    continue
+                facts: list[Fact] = []
+                for name in sorted(stale.intersection(goal.kept.inputs)):
+                    if name not in rows:
+                        rows[name] = _read_or_why(name, goal.kept, tiers)
+                    found = rows[name]
+                    if isinstance(found, NotKeptError):
+                        goal.why = str(found)
+                        break
+                    facts += _difference(goal.kept, name, found)
+                else:
+                    changed += self._updated(goal, facts, states)
+        self._states |= states
+        for goal in self._goals:
+            if goal.kept is not None and goal.why:
+                changed += self._turned(goal)
+            elif goal.kept is None and stale.intersection(self._read_by(goal)):
+                changed += self._asked(goal)
+        return changed
+
+    def tell(self, facts: Sequence[Fact]) -> list[ChangedConclusion]:
+        """Take changes of rows; give what follows. Raises `ConstatError` for a goal asked anew."""
+        names = {fact.predicate for fact in facts}
+        self._told |= names
+        changed: list[ChangedConclusion] = []
+        for goal in self._goals:
+            if not names.intersection(self._read_by(goal)):
+                continue
+            if goal.kept is None:
+                raise ConstatError([_not_told(goal)])
+            own = [fact for fact in facts if fact.predicate in goal.kept.inputs]
+            changed += self._updated(goal, own, self._states)
+            if goal.why:
+                raise ConstatError([_not_told(goal)])
+        return changed
+
+    def _read_by(self, goal: _Goal) -> tuple[str, ...]:
+        return goal.kept.inputs if goal.kept is not None else _outside(goal.compiled)
+
+    def _updated(
+        self, goal: _Goal, facts: Sequence[Fact], states: Mapping[str, str]
+    ) -> list[ChangedConclusion]:
+        if goal.kept is None:
+            return []
+        try:
+            return self._changed(goal, goal.kept.update(facts), states)
+        except NotKeptError as problem:
+            goal.why = str(problem)
+            return []
+
+    def _changed(
+        self, goal: _Goal, update: Update, states: Mapping[str, str]
+    ) -> list[ChangedConclusion]:
+        """Write an update down; give the conclusions that it has changed."""
+        if goal.file is not None and goal.kept is not None:
+            known = {**self._states, **states}
+            own = {name: known.get(name, _UNNAMED) for name in goal.kept.inputs}
+            about: dict[str, object] = {"version": _version(goal, goal.kept), "states": own}
+            goal.file.append(goal.kept, about, anew=bool(update.anew))
+        told = update.changed.get(goal.relation)
+        if told is None:
+            return []
+        return [*goal.of(told.minus, came=False), *goal.of(told.plus, came=True)]
+
+    def _turned(self, goal: _Goal) -> list[ChangedConclusion]:
+        """Ask a goal as a whole that was kept row by row so far."""
+        kept = goal.kept
+        listed = kept.rows(goal.relation) if kept is not None else ()
+        rows = (row for row in listed if matches(goal.goal, row))
+        before = {tuple([r[n] for n in goal.compiled.places]): Verdict.PROVED for r in rows}
+        self._ask_anew(goal, goal.why)
+        return _compared(goal, before)
+
+    def _asked(self, goal: _Goal) -> list[ChangedConclusion]:
+        before = goal.verdicts
+        goal.verdicts = _verdicts(self._around.ask(goal.query))
+        return _compared(goal, before)
+
+    def predicate(self, name: str) -> Predicate | None:
+        """Give the declaration of a relation that a watched goal reads."""
+        if any(name in self._read_by(one) for one in self._goals):
+            return self._around.program.program.predicates[name]
+        return None
+
+    def knows(self, name: str) -> bool:
+        """Whether the project declares a relation."""
+        return name in self._around.program.program.predicates
+
+
+def _demanded(compiled: Compiled) -> tuple[AnalysedProgram, Atom, str]:
+    """Give the program to keep: where the goal has constants, that of what they demand."""
+    goal = compiled.goal
+    derived = goal.predicate in rules_by_head(compiled.program)
+    if not derived or not any(isinstance(term, Constant) for term in goal.terms):
+        return compiled.program, goal, goal.predicate
+    plan = plan_forward(compiled.program, [goal], Sizes(), PlanOptions(magic=True))
+    return plan.program, goal, plan.wanted[0].relation
+
+
+def _outside(compiled: Compiled) -> tuple[str, ...]:
+    """Name the predicates from outside that a goal may read."""
+    from constat.plan.forward.demand import reachable  # noqa: PLC0415  asked for few goals
+
+    below = reachable(compiled.program, [compiled.goal.predicate])
+    return tuple(sorted(below & compiled.program.external))
+
+
+def _version(goal: _Goal, kept: Maintained) -> str:
+    """Name the rules and the declarations that what is kept rests on."""
+    told = [repr(rule) for rule in kept.program.rules]
+    told += [repr(kept.program.program.predicates[name]) for name in kept.relations]
+    return hashlib.sha256(json.dumps([goal.query, goal.relation, told]).encode()).hexdigest()
+
+
+def _states(names: Iterable[str], tiers: Tiers) -> dict[str, str]:
+    """Name the states of predicates; empty where nobody can tell when one changes."""
+    found = {}
+    for name in names:
+        external = tiers.externals[name]
+        state = external.state() if isinstance(external, Chain) else None
+        found[name] = state or _UNNAMED
+    return found
+
+
+def _same(before: object, now: str) -> bool:
+    return bool(now) and before == now
+
+
+def _difference(kept: Maintained, name: str, rows: Iterable[Row]) -> list[Fact]:
+    """Say by content which rows of an input came and went."""
+    before, now = set(kept.rows(name)), set(rows)
+    gone = [Fact(name, row, gone=True) for row in before - now]
+    return gone + [Fact(name, row) for row in now - before]
+
+
+def _read_or_why(name: str, kept: Maintained, tiers: Tiers) -> list[Row] | NotKeptError:
+    try:
+        return _read(name, kept, tiers)
+    except NotKeptError as problem:
+        return problem
+
+
+def _read(name: str, kept: Maintained, tiers: Tiers) -> list[Row]:
+    """Read all rows of an input. Raises `NotKeptError` where they are not all there is."""
+    predicate = kept.program.program.predicates[name]
+    externals: Externals = tiers.externals
+    external = externals[name]
+    demand = Demand(predicate, (), ((),))
+    if isinstance(external, RelationPredicate) and Kind.STRUCTURE not in predicate.kinds:
+        readable = external.as_relation(demand, _MOST_ROWS)
+        if readable is not None:
+            if readable.openings or readable.nulls or readable.evidence.confidence != 1:
+                raise NotKeptError(f"`{name}` is not known for certain")
+            relation = Relation(
+                name, predicate.kinds, (False,) * predicate.arity, given=True, derived=False
+            )
+            with Database(Resources()) as database:
+                database.declare(relation)
+                load_stream(database, name, readable)
+                return [row for batch in database.rows(name) for row in batch]
+    return _sure(external.answer(demand), name)
+
+
+def _sure(answer: Answer, name: str) -> list[Row]:
+    told = [*[one.evidence for one in answer.portions], *answer.authorities]
+    assumed = next((one.assumption for one in answer.portions if one.assumption is not None), None)
+    if assumed is not None:
+        raise NotKeptError(f"`{name}` rests on an assumption")
+    if answer.openings or () not in answer.answered or answer.conflicts:
+        raise NotKeptError(f"`{name}` is not known as a whole")
+    if any(one.confidence != 1 for one in told):
+        raise NotKeptError(f"`{name}` has less than full confidence")
+    rows = [row for one in answer.portions for row in one.rows]
+    if any(map(has_null_cells, rows)):
+        raise NotKeptError(f"`{name}` holds unknown values")
+    return rows
+
+
+def _verdicts(answers: Answers) -> dict[Row, Verdict]:
+    weak = dict(answers.weak)
+    return dict.fromkeys(answers.sure, Verdict.PROVED) | weak
+
+
+def _compared(goal: _Goal, before: Mapping[Row, Verdict]) -> list[ChangedConclusion]:
+    after = goal.verdicts
+    gone = [row for row, verdict in before.items() if after.get(row) is not verdict]
+    came = [row for row, verdict in after.items() if before.get(row) is not verdict]
+    found = [goal.conclusion(row, before[row], came=False) for row in gone]
+    return found + [goal.conclusion(row, after[row], came=True) for row in came]
+
+
+# ------------------------------------------------------------------------- a file of changes
+
+
+def read_changes(lines: Iterable[str], watch: Watch, name: str, first: int = 1) -> list[Fact]:
+    """Read lines such as `{"op": "insert", "relation": "edge", "row": [1, 2]}`.
+
+    An update has the row as it was in `before`. What no watched goal reads is left out. Raises
+    `ConstatError` with the line for anything else, and then nothing of these lines is taken.
+    """
+    found: list[Fact] = []
+    for number, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        try:
+            found += _read_change(line, watch)
+        except ValueError as problem:
+            raise ConstatError([_malformed(name, number, str(problem))]) from None
+    return found
+
+
+def _read_change(line: str, watch: Watch) -> list[Fact]:
+    if len(line) > _LONGEST:
+        raise ValueError("the line is longer than 1,048,576 characters")
+    try:
+        told = json.loads(line, parse_float=str)
+    except (ValueError, RecursionError):
+        raise ValueError("it is no JSON") from None
+    if not isinstance(told, dict) or told.get("op") not in _KINDS:
+        raise ValueError('`"op"` is none of insert, delete and update')
+    relation = told.get("relation")
+    if not isinstance(relation, str) or not watch.knows(relation):
+        raise ValueError('`"relation"` names no predicate of the project')
+    predicate = watch.predicate(relation)
+    if predicate is None:
+        return []
+    row = _row(told.get("row"), predicate, "row")
+    if told["op"] == "update":
+        before = _row(told.get("before"), predicate, "before")
+        return [Fact(relation, before, gone=True), Fact(relation, row)]
+    return [Fact(relation, row, gone=told["op"] == "delete")]
+
+
+def _row(cells: object, predicate: Predicate, member: str) -> Row:
+    if not isinstance(cells, list) or len(cells) != predicate.arity:
+        raise ValueError(f'`"{member}"` is no list of {predicate.arity} values')
+    found: list[Value] = []
+    for cell, column in zip(cells, predicate.columns, strict=True):
+        if isinstance(cell, bool):
+            text = "true" if cell else "false"
+        elif isinstance(cell, int | str):
+            text = str(cell)
+        else:
+            raise ValueError(f"`{column.name}` is no value: a null, a list or an object")  # noqa: TRY004  of a file
+        if isinstance(cell, int) and column.kind is Kind.SYMBOL:
+            raise ValueError(f"`{column.name}` is a text, and the value is none")
+        try:
+            value = parse_value(text, column.kind)
+        except ValueError as problem:
+            raise ValueError(f"`{column.name}` {problem}") from None
+        if column.structures is not None and not is_of_type(value, column):
+            raise ValueError(f"`{column.name}` is none of its type")
+        found.append(value)
+    return tuple(found)
+
+
+def _malformed(name: str, number: int, why: str) -> Diagnostic:
+    return Diagnostic(
+        "C0676",
+        f"line {number} of {name} is no change: {why}",
+        note="nothing of this batch was taken",
+        help='write {"op": "insert", "relation": "edge", "row": [1, 2]}',
+    )
+
+
+def _not_told(goal: _Goal) -> Diagnostic:
+    return Diagnostic(
+        "C0677",
+        f"`{goal.query}` cannot take changes of single rows: {goal.why}",
+        note="such a goal is asked anew as a whole when its sources change",
+        help="leave `--changes` out, and let the sources change",
+    )
+
+
+def _busy(text: str) -> Diagnostic:
+    return Diagnostic(
+        "C0678",
+        f"another process keeps `{text}` current",
+        help="end it first, or watch without `--keep`",
+    )
