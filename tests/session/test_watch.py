@@ -1,0 +1,183 @@
+"""Watched goals: what comes and goes while sources, stated facts and files of changes change."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import ConstatError, Session
+from constat.evaluation import Verdict
+from constat.session.current import read_changes
+from tests.cli.running import run, run_process
+from tests.session.querying import make_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from constat.session.current import ChangedConclusion
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def change(things: Path, statement: str) -> None:
+    with closing(sqlite3.connect(things / "db.sqlite")) as connection, connection:
+        connection.execute(statement)
+
+
+def told(found: list[ChangedConclusion]) -> set[str]:
+    return {f"{'+' if one.came else '-'}{one.goal}" for one in found}
+
+
+def codes(problem: pytest.ExceptionInfo[ConstatError]) -> list[str]:
+    return [one.code for one in problem.value.diagnostics]
+
+
+def test_changed_rows_of_a_source_bring_and_take_conclusions(things: Path) -> None:
+    with Session(things) as session, session.watch(["reach(?a, ?b)", "reach(a, ?b)"]) as watch:
+        assert [one.why for one in watch.goals()] == ["", ""]
+        assert [one.rows for one in watch.goals()] == [13, 4]
+        assert watch.poll() == []
+        change(things, "DELETE FROM pair WHERE a = 'c' AND b = 'd'")
+        found = watch.poll()
+        assert told(found) == {"-reach(a, d)", "-reach(b, d)", "-reach(c, d)"}
+        assert [one.query for one in found].count("reach(a, ?b)") == 1
+        change(things, "INSERT INTO pair VALUES ('d', 'f')")
+        assert told(watch.poll()) == {"+reach(d, f)"}
+        assert {tuple(map(str, row.values)) for row in session.query("reach(?a, ?b)")} == {
+            ("d", "f"),
+            ("e", "e"),
+            *((one, other) for one in "abc" for other in "abc"),
+        }
+
+
+def test_a_goal_on_stated_facts_is_asked_anew_and_its_verdicts_are_told(things: Path) -> None:
+    with Session(things) as session, session.watch(["listed(?x)"]) as watch:
+        assert "is not known as a whole" in watch.goals()[0].why
+        session.facts.add("listed(x1)", author="alice", note="seen")
+        (found,) = watch.poll()
+        assert (found.goal, found.came, found.verdict) == ("listed(x1)", True, Verdict.PROVED_UNDER)
+        session.facts.retract("listed(x1)", by="alice")
+        (found,) = watch.poll()
+        assert (found.goal, found.came) == ("listed(x1)", False)
+
+
+def test_what_is_kept_says_what_has_changed_since(things: Path) -> None:
+    with Session(things) as session, session.watch(["reach(?a, ?b)"], keep=True):
+        pass
+    change(things, "INSERT INTO pair VALUES ('e', 'g')")
+    with (
+        Session(things) as session,
+        session.watch(["reach(?a, ?b)"], keep=True) as watch,
+    ):
+        assert told(watch.since) == {"+reach(e, g)"}
+        ran = run_process("watch", "reach(?a, ?b)", "--keep", "--once", "--project", things)
+        assert (ran.code, "C0678" in ran.err) == (2, True), ran.err
+    rules = (things / "rules.dl").read_text()
+    (things / "rules.dl").write_text(rules + "reach(?a, ?a) :- pair(?a, _).\n")
+    with Session(things) as session, session.watch(["reach(?a, ?b)"], keep=True) as watch:
+        assert watch.since == []
+        assert watch.goals()[0].rows == len(session.query("reach(?a, ?b)"))
+
+
+def test_a_file_of_changes_is_taken_line_by_line(things: Path, tmp_path: Path) -> None:
+    lines = [
+        {"op": "insert", "relation": "pair", "row": ["d", "f"]},
+        {"op": "update", "relation": "pair", "before": ["e", "e"], "row": ["e", "h"]},
+        {"op": "delete", "relation": "pair", "row": ["nobody", "knows"]},
+        {"op": "insert", "relation": "listed", "row": ["nobody reads it"]},
+    ]
+    file = tmp_path / "changes.jsonl"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
+    ran = run(
+        *("watch", "reach(?a, ?b)", "--once", "--changes", file, "--project", things),
+        *("--format", "json"),
+    )
+    assert ran.code == 0, ran.err
+    assert {one["change"] + one["goal"] for one in ran.json["changes"]} == {
+        *(f"+reach({one}, f)" for one in "abcd"),
+        "-reach(e, e)",
+        "+reach(e, h)",
+    }
+    assert ran.json["watched"] == [
+        {"query": "reach(?a, ?b)", "rows": 17, "row_by_row": True, "reason": ""}
+    ]
+    first = ran.json["changes"][0]
+    assert first["prove"].startswith("constat prove ")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "it is no JSON"),
+        ("[" * 100_000, "it is no JSON"),
+        ('{"op": "add"}', '`"op"` is none'),
+        ('{"op": "insert", "relation": "nope", "row": []}', "names no predicate"),
+        ('{"op": "insert", "relation": "pair", "row": ["a"]}', "no list of 2 values"),
+        ('{"op": "insert", "relation": "pair", "row": ["a", null]}', "`b` is no value"),
+        ('{"op": "insert", "relation": "pair", "row": ["a", 7]}', "`b` is a text"),
+        ('{"op": "update", "relation": "pair", "row": ["a", "b"]}', '`"before"` is no list'),
+    ],
+)
+def test_a_line_that_is_no_change_is_one_clear_error(things: Path, line: str, why: str) -> None:
+    good = '{"op": "insert", "relation": "pair", "row": ["x", "y"]}'
+    with Session(things) as session, session.watch(["reach(?a, ?b)"]) as watch:
+        with pytest.raises(ConstatError) as problem:
+            read_changes([good, line], watch, "c.jsonl")
+        assert codes(problem) == ["C0676"]
+        assert "line 2 of c.jsonl is no change" in problem.value.diagnostics[0].message
+        assert why in problem.value.diagnostics[0].message
+        assert watch.poll() == []
+
+
+def test_a_goal_that_is_asked_anew_takes_no_changes_of_rows(things: Path, tmp_path: Path) -> None:
+    file = tmp_path / "changes.jsonl"
+    file.write_text('{"op": "insert", "relation": "listed", "row": ["x"]}\n', encoding="utf-8")
+    ran = run("watch", "listed(?x)", "--once", "--changes", file, "--project", things)
+    assert ran.code == 2
+    assert "C0677" in ran.err
+
+
+def test_a_command_is_told_of_changes_and_proofs_are_printed(things: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "changes.jsonl", tmp_path / "out; touch shell"
+    file.write_text('{"op": "delete", "relation": "pair", "row": ["e", "e"]}\n', encoding="utf-8")
+    code = f"import pathlib, sys; pathlib.Path({str(out)!r}).write_text(sys.stdin.read())"
+    ran = run(
+        *("watch", "reach(?a, ?b)", "--once", "--changes", file, "--project", things),
+        *("--on-change", f'{sys.executable} -c "{code}"'),
+    )
+    assert ran.code == 0, ran.err
+    assert "- reach(e, e)  PROVED  (constat prove 'reach(e, e)')" in ran.out
+    assert json.loads(out.read_text())["goal"] == "reach(e, e)"
+    ran = run("watch", "reach(e, ?b)", "--once", "--project", things, "--on-change", "'")
+    assert ran.code == 2
+
+
+@pytest.mark.faults
+def test_ctrl_c_ends_a_watch_that_has_told_of_a_change(things: Path) -> None:
+    words = ["watch", "reach(?a, ?b)", "--interval", "0.1", "--proofs", "--project", str(things)]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "constat", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline().startswith("watching reach(?a, ?b): 13 now, kept current")
+    time.sleep(0.3)
+    change(things, "INSERT INTO pair VALUES ('e', 'g')")
+    assert started.stdout.readline().startswith("+ reach(e, g)  PROVED")
+    assert started.stdout.readline().startswith("PROVED: reach(e, g)")
+    started.send_signal(2)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert "Traceback" not in err
