@@ -204,6 +204,21 @@ def sql_of(address: str) -> str:
     return "duckdb" if backend == "duckdb" else _DIALECTS.get(backend, "")
 
 
+def store_of(address: str) -> tuple[str, str]:
+    """Give the kind of store that an address is of, and the address as its driver takes it.
+
+    `opensearch+https://host` names a store whose addresses are those of HTTP. The kind is empty
+    where it is of no store.
+    """
+    scheme, _, rest = address.partition("://")
+    kind, _, inner = scheme.lower().partition("+")
+    if kind in {"redis", "rediss"} or (kind == "mongodb" and inner in {"", "srv"}):
+        return "mongodb" if kind == "mongodb" else "redis", address
+    if kind in {"dynamodb", "elasticsearch", "opensearch"} and inner in {"http", "https"}:
+        return kind, f"{inner}://{rest}"
+    return "", address
+
+
 def target(database: Database) -> Target:
     """Read the address of a database."""
     url = _parsed(database)

@@ -12,7 +12,7 @@ from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from constat.catalog.connection import Question, RawRow, ReadBounds, Whole
     from constat.catalog.duck_session import DuckSession
@@ -384,6 +384,14 @@ class DuckReading:
     def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
         """Run a statement of Constat's own about the tables, for so long at most."""
         return self._reading().rows(statement, seconds, lambda _: None)
+
+    def parents(self) -> Mapping[str, str]:
+        """Give for tables of lists those whose `_id` is their `_parent`."""
+        return {}
+
+    def problems(self) -> Mapping[str, str]:
+        """Say of tables, by their names, why it is not known what they hold."""
+        return {}
 
     def cancel(self) -> None:
         """Interrupt the running query."""

@@ -10,6 +10,7 @@ Reference: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -68,7 +69,7 @@ class DynamoStore(Store):
                     settings["endpoint_url"] = f"{parts.scheme}://{host}"
                 self._client = self._driver.client(
                     "dynamodb",
-                    region_name=self._database.options.get("region"),
+                    region_name=self._region(),
                     config=self._config.Config(
                         connect_timeout=patience(self._longest),
                         read_timeout=self._longest,
@@ -82,6 +83,14 @@ class DynamoStore(Store):
                 hint = "write `region: eu-west-1`, or its endpoint as `uri`"
                 raise mistake(self._database, message, hint) from None
         return self._client
+
+    def _region(self) -> str | None:
+        """Name the region; an address by itself needs one for its signatures only."""
+        named = self._database.options.get("region")
+        if named or not self._address:
+            return named
+        found = re.match(r"https://dynamodb\.([a-z0-9-]+)\.amazonaws\.com", self._address)
+        return found[1] if found else self._driver.Session().region_name or "us-east-1"
 
     def _asked(self, operation: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401  of AWS
         self.check()

@@ -255,6 +255,10 @@ class SearchStore(Store):
         query = json.dumps(self._query(collection, condition), ensure_ascii=False)
         return f"POST /{collection}/_search {query}"
 
+    def unique(self, collection: str) -> bool:
+        """Whether it is one index; several of an alias may use one `_id` each."""
+        return len(self._mapped(collection)) == 1
+
     def count(self, collection: str) -> int | None:
         """Ask for the count."""
         try:

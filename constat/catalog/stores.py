@@ -166,6 +166,11 @@ class Store(ABC):
         del collection
         return field.path == "_id"
 
+    def unique(self, collection: str) -> bool:
+        """Whether each document of a collection has an `_id` of its own."""
+        del collection
+        return True
+
     def count(self, collection: str) -> int | None:
         """Guess how many documents there are; `None` where nobody knows."""
         del collection
@@ -412,10 +417,11 @@ class Layout:
 class Filling:
     """Fills the tables of a layout with rows; a value that no column fits spoils the column."""
 
-    def __init__(self, session: DuckSession, layout: Layout, note: str) -> None:
+    def __init__(self, session: DuckSession, layout: Layout, note: str, *, unique: bool) -> None:
         self._session = session
         self._layout = layout
         self._note = note
+        self._unique = unique
         self.spoilt: dict[tuple[str, str], str] = {}
         for table, columns in self._filled():
             listed = ", ".join(f"{named(one)} VARCHAR" for one in dict(columns.values()))
@@ -461,8 +467,20 @@ class Filling:
         own = self._session.own
         for table, columns in self._filled():
             types, raw = dict(columns.values()), _raw(table)
+            listed = [f"{named(one)} {kind}" for one, kind in types.items()]
+            # What a document is known by is in each of them; a store that gives one twice lies.
+            key = ["_id"] if table == self._layout.collection else ["_parent", "_position"]
+            if self._unique and types.keys() >= set(key):
+                listed.append(f"PRIMARY KEY ({', '.join(map(named, key))})")
             cast = ", ".join(f"CAST({named(x)} AS {t}) AS {named(x)}" for x, t in types.items())
-            own(f"CREATE OR REPLACE TABLE {named(table)} AS SELECT {cast} FROM {named(raw)}")  # noqa: S608  quoted
+            own(f"CREATE OR REPLACE TABLE {named(table)} ({', '.join(listed)})")
+            try:
+                own(f"INSERT INTO {named(table)} SELECT {cast} FROM {named(raw)}")  # noqa: S608  quoted
+            except SourceFailureError as problem:
+                if "(Constraint)" not in problem.reason:
+                    raise
+                reason = f"the collection {_told(table)} gives a document without `_id`, or twice"
+                raise SourceFailureError(reason, "C0541") from None
             own(f"DROP TABLE {named(raw)}")
             if self._note:
                 own(f"COMMENT ON TABLE {named(table)} IS {quoted(self._note)}")
@@ -547,8 +565,7 @@ class StoreConnection(CopiedReading):
         self._spoilt: dict[tuple[str, str], str] = {}
         self._names: dict[str, Names] = {}
         self._parts: list[DuckSession] = []
-        self.problems: dict[str, str] = {}
-        """Why collections could not be looked at, by their names."""
+        self._problems: dict[str, str] = {}
 
     def _same(self) -> bool:
         """Documents are read anew after each `begin`."""
@@ -577,7 +594,7 @@ class StoreConnection(CopiedReading):
         self._parts.clear()
         for held in (self._made, self._prepared, self._complete, self._failed, self._spoilt):
             held.clear()
-        self.problems.clear()
+        self._problems.clear()
 
     def cancel(self) -> None:
         """Interrupt the running query, and what is read from the store."""
@@ -591,6 +608,20 @@ class StoreConnection(CopiedReading):
         unread = {name.lower(): SourceTable(name, (), plain=False) for name in self._collections}
         return unread | self._made
 
+    def problems(self) -> Mapping[str, str]:
+        """Say of collections why they could not be looked at."""
+        return self._problems
+
+    def parents(self) -> Mapping[str, str]:
+        """Give for tables of lists the collections that they are of."""
+        return {
+            table: layout.collection
+            for layout in self._layouts.values()
+            if self._store.unique(layout.collection)
+            for table, columns in layout.tables.items()
+            if table != layout.collection and "_parent" in dict(columns.values())
+        }
+
     def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
         """Run a statement of Constat's own about the tables, once it is known what they are."""
         for name in self._collections:
@@ -599,7 +630,7 @@ class StoreConnection(CopiedReading):
             except SourceFailureError as problem:
                 if problem.code != "C0541":
                     raise
-                self.problems[name] = problem.reason
+                self._problems[name] = problem.reason
         return super().look(statement, seconds)
 
     def _columns(self, query: str) -> tuple[DuckColumn, ...]:
@@ -673,7 +704,8 @@ class StoreConnection(CopiedReading):
         if not layout.whole:
             notes.append(f"the columns are those of the first {layout.documents:,} documents")
         with session.bounded(self._seconds):
-            filling = Filling(session, layout, "; ".join(notes))
+            unique = self._store.unique(layout.collection)
+            filling = Filling(session, layout, "; ".join(notes), unique=unique)
             for rows in parts:
                 filling.add(rows)
             filling.finish()
@@ -721,7 +753,8 @@ class StoreConnection(CopiedReading):
         session = DuckSession(None)
         self._parts.append(session)
         with session.bounded(min(seconds, self._seconds)):
-            filling = Filling(session, self._layouts[collection], "")
+            unique = self._store.unique(collection)
+            filling = Filling(session, self._layouts[collection], "", unique=unique)
             for rows in self._rows_of(collection, condition, seconds):
                 filling.add(rows)
             filling.finish()
@@ -869,9 +902,8 @@ class StoreConnection(CopiedReading):
         fields = [self._field(collection, names, place) for place in range(len(names.outputs))]
         # Two rows of one key are a contradiction, also where one of them is outside of a range.
         named = [fields[place] for place in whole.key]
-        own = names.table == collection.lower() and any(
-            one is not None and one.path == "_id" for one in named
-        )
+        root = names.table == collection.lower() and self._store.unique(collection)
+        own = root and any(one is not None and one.path == "_id" for one in named)
         found = []
         for one in whole.ranges:
             field, value = fields[one.column], one.value

@@ -24,7 +24,7 @@ from constat.catalog import (
     SqliteConnection,
     read_cell,
 )
-from constat.catalog.drivers import open_connection, sql_of
+from constat.catalog.drivers import open_connection, sql_of, store_of
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files, has_fields
 from constat.catalog.files import guess_sheets, nested_parts
@@ -88,7 +88,7 @@ class Beginning:
 
     `secrets` are the values of the variables that stand in the address. `doubts` are comments for
     whoever reads `constat.yaml`, `remarks` those of them, by table, that are about its columns.
-    `manifest` is that of dbt.
+    `manifest` is that of dbt, `kind` the type of a store.
     """
 
     name: str
@@ -98,6 +98,7 @@ class Beginning:
     doubts: tuple[str, ...] = ()
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     manifest: str = ""
+    kind: str = "sql"
 
 
 def beginning(written: str, folder: Path, here: Path) -> Beginning:
@@ -110,6 +111,9 @@ def beginning(written: str, folder: Path, here: Path) -> Beginning:
     kind = scheme.partition("+")[0].lower()
     if kind in {"sqlite", "duckdb"} and scheme.lower() == kind:
         return _from_file(kind, here / rest.removeprefix("/"), folder)
+    store, address = store_of(written)
+    if store:
+        return replace(_from_server(address), kind=store)
     if not sql_of(scheme.lower()):
         raise _refused("the address begins with a name that is not known here")
     return _from_server(written)
@@ -405,6 +409,8 @@ class FirstRule:
 def configuration(project: str, beginning: Beginning) -> str:
     """Write `constat.yaml`."""
     lines = [f"    uri: {json.dumps(beginning.address, ensure_ascii=False)}"]
+    if beginning.kind != "sql":
+        lines.insert(0, f"    type: {beginning.kind}")
     if beginning.files:
         entries = (line for item in beginning.files.items() for line in _entry(*item))
         lines = ["    files:", *entries, *(f"    # {one}" for one in beginning.doubts)]
@@ -752,7 +758,7 @@ def _project(begun: Beginning, folder: Path, name: str, environment: Mapping[str
     """Give the project as its configuration will have it, without rules."""
     database = Database(
         begun.name,
-        "files" if begun.files else "sql",
+        "files" if begun.files else begun.kind,
         expand(begun.address, environment),
         files=begun.files,
         manifest=begun.manifest,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat import Session, Verdict
-from constat.catalog import mongodb, stores
+from constat.catalog import drivers, mongodb, stores
 from constat.catalog.connection import SourceFailureError
 from constat.catalog.schema import introspection
 from constat.diagnostics import ConstatError
@@ -168,3 +168,50 @@ def test_a_server_that_is_not_there_is_no_empty_one(folder: Path) -> None:
         answer = session.prove('name("o2", "Lou")')
     assert answer.verdict is Verdict.UNRESOLVED
     assert "secret" not in str(answer)
+
+
+@pytest.mark.usefixtures("store")
+def test_what_a_document_is_known_by_is_a_key(folder: Path) -> None:
+    with Session(folder) as session:
+        project = session.project
+    look = introspection.look_at(project.databases["shop"], project, "")
+    assert look.schema is not None
+    told = {one.name: one for one in look.schema.tables}
+    assert told["orders"].key == ("_id",)
+    assert told["orders__lines"].key == ("_parent", "_position")
+    (pointing,) = [one for one in told["orders__lines"].relationships if one.target == "orders"]
+    assert tuple(pointing.columns) == ("_parent",)
+
+
+def test_a_document_that_comes_twice_is_a_failure(folder: Path, store: type[Held]) -> None:
+    store.held = {"orders": [*ORDERS, ORDERS[1]]}
+    with Session(folder) as session:
+        answer = session.prove('name("o2", "Lou")')
+    assert answer.verdict is Verdict.UNRESOLVED
+
+
+def test_a_collection_that_cannot_be_read_hides_no_other(folder: Path, store: type[Held]) -> None:
+    store.held = {"orders": ORDERS, "bad": [{"_id": 1, "a": 1, "A": 2}]}
+    with Session(folder) as session:
+        project = session.project
+    look = introspection.look_at(project.databases["shop"], project, "")
+    assert look.schema is not None
+    told = {one.name: one for one in look.schema.tables}
+    assert "differ by their case" in str(told["bad"].problems)
+    assert told["orders"].columns
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "uri"),
+    [
+        ("mongodb://u:p@h/shop", "mongodb", "mongodb://u:p@h/shop"),
+        ("mongodb+srv://h/shop", "mongodb", "mongodb+srv://h/shop"),
+        ("rediss://h", "redis", "rediss://h"),
+        ("opensearch+https://h:9200", "opensearch", "https://h:9200"),
+        ("dynamodb+http://h", "dynamodb", "http://h"),
+        ("opensearch+ftp://h", "", "opensearch+ftp://h"),
+        ("postgresql://h/x", "", "postgresql://h/x"),
+    ],
+)
+def test_an_address_says_which_store_it_is_of(address: str, kind: str, uri: str) -> None:
+    assert drivers.store_of(address) == (kind, uri)

@@ -11,6 +11,7 @@ import pytest
 from constat import Session, Verdict
 from constat.catalog.schema import introspection
 from constat.evaluation import Demand
+from constat.session import starting
 from constat.testing import Trial, check_source
 from constat.tiers.connections import Connections
 from constat.tiers.database import DatabaseTier
@@ -157,3 +158,18 @@ def test_a_server_that_is_gone_leaves_the_question_open(
         answer = session.prove('ordered("o3", "c3", 3)')
     assert answer.verdict is Verdict.UNRESOLVED
     assert "canary-key" not in str(answer)
+
+
+def test_init_begins_a_project_with_a_store(store_server: stores.Served, tmp_path: Path) -> None:
+    store_server.fill("orders", orders(20))
+    address = store_server.setting.partition("uri: '")[2].partition("'")[0]
+    scheme, _, rest = address.partition("://")
+    if scheme == "http":
+        address = f"{'opensearch' if store_server.kind == 'opensearch' else 'dynamodb'}+{address}"
+    if store_server.kind == "mongodb":
+        address = f"mongodb://{rest}/shop"
+    made = starting.start(address, tmp_path / "new", tmp_path, tables=["orders", "orders__lines"])
+    assert made.result.verdict is Verdict.PROVED
+    written = (tmp_path / "new" / "constat.yaml").read_text()
+    assert "canary-key" not in written
+    assert "type: " in written

@@ -194,7 +194,7 @@ def introspect_duckdb(connection: DuckReading, database: str, seconds: float) ->
         count = float(estimate) if estimate else None
         shown = "" if schema == _DEFAULT else schema
         found.table((schema, name), name, shown, kind, rows=count, comment=comment)
-    for name, reason in getattr(connection, "problems", {}).items():
+    for name, reason in connection.problems().items():
         found.table((_DEFAULT, name), name)
         found.problem((_DEFAULT, name), reason)
     for schema_name, table, column, declared, nullable, said in connection.look(
@@ -204,6 +204,8 @@ def introspect_duckdb(connection: DuckReading, database: str, seconds: float) ->
         found.column((str(schema_name), str(table)), one)
     for row in connection.look(_KEYS, seconds):
         _add_key(found, row)
+    for name, parent in connection.parents().items():
+        found.pointing((_DEFAULT, name), ["_parent"], (_DEFAULT, parent), ["_id"])
     return found.finished()
 
 
