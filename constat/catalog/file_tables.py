@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import csv
 import hashlib
+import json
 import os
 import re
 import time
@@ -172,16 +173,34 @@ _WITHIN: Final = frozenset('"._- \r\n')
 _MOST_LINES: Final = 0.6
 _MOST_TITLES: Final = 20
 _LEAST_SUMMED: Final = 2
+_FIRST_ROW: Final = 2
+_STRANGE: Final = 20
+"""Of so many values one may be none of what all others are; of four values one."""
 _LEAST_PARTS: Final = 2
 _THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+\Z", re.ASCII)
 GUESSED: Final = frozenset({*SEPARATED, WORKBOOK})
 """Endings of files whose numbers may be written as in any country."""
 _NO_VALUE: Final = frozenset(
     {
-        *("NA", "N/A", "n/a", "na", "#N/A", "NULL", "null", "None", "NaN", "nan", "nil", "."),
-        *("-", "--", "?", "unknown", "missing", "Unknown", "Missing", "n.a.", "k.A.", "k. A."),
+        *("na", "n/a", "n.a.", "n. a.", "#n/a", "#na", "null", "none", "nan", "nil", "(null)"),
+        *(
+            ".",
+            "..",
+            "-",
+            "--",
+            "---",
+            "\u2013",
+            "\u2014",
+            "?",
+            "unknown",
+            "missing",
+            "not available",
+        ),
+        *("k.a.", "k. a.", "keine angabe", "n.v.", "unbekannt", "fehlt", "tbd", "t.b.d."),
+        *("n.d.", "s.o.", "#wert!", "#value!", "#nv", "#ref!", "#div/0!"),
     }
 )
+"""As casefolded."""
 _SPELLINGS: Final = ("en_US", "de_DE", "fr_FR", "de_CH", "en_GB", "nl_NL", "ja_JP")
 # The first that reads a column gives its name to it.
 _KNOWN: Final = tuple(
@@ -225,6 +244,7 @@ _UNITS: Final = frozenset(
         *("BRL", "CNY", "kg", "km", "kWh"),
     }
 )
+_MONTHS: Final = 12
 _SHORT_DAY: Final = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}\Z", re.ASCII)
 
 
@@ -246,7 +266,17 @@ def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
             raise damaged(file, str(problem)) from None
     separator = "" if separator == plain.delimiter else separator
     found = TableFiles(pattern, separator, encoding, skip=skip)
-    return with_footer(found, LastLines(file, found))
+    ending = LastLines(file, found)
+    guessed, doubts = with_footer(found, ending)
+    if guessed.footer is None and ending.open_value():
+        doubts = (*doubts, _OPEN_END)
+    return guessed, doubts
+
+
+_OPEN_END: Final = (
+    "the last line ends with a number and without a line break: a file that was cut off within that"
+    " number looks the same; look whether it is whole"
+)
 
 
 def has_fields(file: Path, setting: TableFiles) -> bool:
@@ -443,7 +473,8 @@ def _names_follow(rows: Sequence[Cells]) -> bool:
         return False
     names = [(cell or "").strip() for cell in rows[0]]
     if len({*names}) < len(names) or any(
-        not one or one in _NO_VALUE or _is_number(one) or len(one) > _LONGEST_WORD for one in names
+        not one or _says_nothing(one) or _is_number(one) or len(one) > _LONGEST_WORD
+        for one in names
     ):
         return False
     below = [one for one in rows[1:] if len(one) == len(names)]
@@ -509,13 +540,11 @@ def _doubts(setting: TableFiles, name: str, cells: _Cells, spelled: Locale | Non
                 f"column {name} means other values in other countries: it stays a text until"
                 f" {listed} says which"
             )
-        if cells.has_short_days:
-            yield (
-                f"column {name} holds years of two digits: its days stay texts; write four, or say"
-                " in the query of `.input` which century is meant, for 1900 to 1999 as by"
-                f" `CAST(strptime(left({name}, length({name}) - 2) || '19' || right({name}, 2),"
-                " '%d.%m.%Y') AS DATE)`"
-            )
+    if label not in setting.locale and (form := cells.short_days):
+        yield (
+            f"column {name} holds years of two digits: its days stay texts; write four, or"
+            f" {century_said(name, form)}"
+        )
     if label not in setting.unit and (units := cells.mixed_units()):
         listed = " and ".join(f"in {one}" if one else "without a unit" for one in units)
         yield (
@@ -524,9 +553,72 @@ def _doubts(setting: TableFiles, name: str, cells: _Cells, spelled: Locale | Non
         )
     if cells.words and not (cells.plain or spelled) and not {label, EVERY} & setting.null.keys():
         yield (
-            f"column {name} holds {', '.join(cells.words)}: write it under `null` where that is no"
-            " value"
+            f"column {name} holds {', '.join(cells.words)}: where that is no value, write"
+            f" `{null_said(name, cells.words)}` beside `file`"
         )
+
+
+def short_days(texts: Sequence[str]) -> str:
+    """Give how `strptime` writes days up to their year, where all are days, some with short years.
+
+    Where nothing tells days from months, days come first.
+    """
+    short = [one for one in texts if _SHORT_DAY.match(one)]
+    others = (one for one in texts if not _SHORT_DAY.match(one))
+    if not short or not all(any(way.read_day(one) for way in _KNOWN) for one in others):
+        return ""
+    (sign, *_), *_ = (_SHORT_DAY.findall(one) for one in short)
+    parts = [one.split(sign) for one in short if sign in one]
+    months = any(int(one[1]) > _MONTHS for one in parts)
+    return f"%m{sign}%d{sign}" if months else f"%d{sign}%m{sign}"
+
+
+def century_said(name: str, form: str) -> str:
+    """Say how a query tells which century short years are of, with the window of each way."""
+    return (
+        "say in the query of `.input` which century is meant: for 1900 to 1999"
+        f" `CAST(strptime(left({name}, length({name}) - 2) || '19' || right({name}, 2),"
+        f" '{form}%Y') AS DATE)`, for 1969 to 2068 `CAST(strptime({name}, '{form}%y') AS DATE)`"
+    )
+
+
+def null_said(name: str, words: Sequence[str]) -> str:
+    """Write what `null` says of a column, to be copied."""
+    listed = ", ".join(json.dumps(one, ensure_ascii=False) for one in words)
+    return f"null: {{{json.dumps(name, ensure_ascii=False)}: [{listed}]}}"
+
+
+def odd_cells(
+    setting: TableFiles, columns: Mapping[str, Sequence[str | None]]
+) -> Iterator[tuple[str, str]]:
+    """Say what keeps a column from being one of numbers or days, as a locale writes them.
+
+    With each comes the edit that takes its values for none; they are in no other text.
+    """
+    several = any(one in setting.pattern for one in _WILD) or setting.ending not in SEPARATED
+    for name, cells in columns.items():
+        looked = _Cells(cells)
+        if looked.plain or name.lower() in setting.locale or looked.locale_among(_KNOWN):
+            continue
+        found = looked.nearly(_KNOWN)
+        if found is None:
+            continue
+        locale, kind, wrong = found
+        places = [place for place, one in enumerate(cells) if one in wrong]
+        above = (one for each in columns.values() for one in each[: places[0]])
+        lined = not several and not any("\n" in one for one in above if one)
+        where = f"line {places[0] + setting.skip + _FIRST_ROW}" if lined else f"row {places[0] + 1}"
+        one = "that" if len(places) == 1 else "the first"
+        more = "" if len(places) == 1 else f" of {len(places):,}"
+        said = (
+            f"column {name} holds {kind}s as written in {locale.name}, but for {one}{more} in"
+            f" {where}, which is none: it stays a text; mend the file, or write"
+            f" `locale: {{{name}: {locale.name}}}` beside `file`, and with"
+            f" `{name}: {'Date' if kind == 'day' else 'Decimal'}` in `.decl` such a row alone is"
+            " not known"
+        )
+        value = wrong[0] if len(wrong[0]) <= _LONGEST_WORD else f"{wrong[0][:_LONGEST_WORD]}\u2026"
+        yield said, f": `{value}`; where it is no value, write `{null_said(name, wrong)}`, too"
 
 
 class _Cells:
@@ -534,8 +626,8 @@ class _Cells:
 
     def __init__(self, cells: Sequence[str | None]) -> None:
         texts = dict.fromkeys(one for one in cells if one is not None)
-        self.words = tuple(one for one in texts if one in _NO_VALUE)
-        self.values = [one for one in texts if one not in _NO_VALUE]
+        self.words = tuple(one for one in texts if _says_nothing(one))
+        self.values = [one for one in texts if not _says_nothing(one)]
         units = {unit_of(one) for one in self.values}
         self.unit = next(iter(units)) if len(units) == 1 and units <= _UNITS else ""
         if self.unit:
@@ -546,6 +638,25 @@ class _Cells:
         """Give the locale in which all are numbers, or all days; nothing where two differ."""
         found = self.differing(locales, 1)
         return found[0] if len(found) == 1 else None
+
+    def nearly(self, locales: Sequence[Locale]) -> tuple[Locale, str, tuple[str, ...]] | None:
+        """Find a locale in which all but a few are numbers, or days, and give these few.
+
+        They look like numbers and days, too: what a word is nobody mistakes for one of them.
+        """
+        if len(self.values) < _LEAST_ALIKE:
+            return None
+        best: tuple[Locale, str, tuple[str, ...]] | None = None
+        for locale in locales:
+            for kind, read in (("day", locale.read_day), ("number", locale.read_number)):
+                spelled = [(one, read(one)) for one in self.values]
+                wrong = tuple(one for one, text in spelled if not text or not _is_plain(text))
+                few = len(wrong) == 1 or len(wrong) * _STRANGE <= len(self.values)
+                marks = (locale.mark, locale.group) if kind == "number" else locale.day
+                if few and wrong and (best is None or len(wrong) < len(best[2])):
+                    written = any(mark in one for one in self.values for mark in marks)
+                    best = (locale, kind, wrong) if kind == "day" or written else best
+        return best
 
     def differing(self, locales: Sequence[Locale], least: int = 2) -> tuple[Locale, ...]:
         """Give a locale for each way to read all as numbers, or as days, if there are so many."""
@@ -563,11 +674,9 @@ class _Cells:
         return is_grouped(self.values)
 
     @property
-    def has_short_days(self) -> bool:
-        """Whether all are days, and some have years of two digits."""
-        short = [one for one in self.values if _SHORT_DAY.match(one)]
-        others = (one for one in self.values if not _SHORT_DAY.match(one))
-        return bool(short) and all(any(way.read_day(one) for way in _KNOWN) for one in others)
+    def short_days(self) -> str:
+        """How `strptime` writes days up to their year, where some years are short."""
+        return short_days(self.values)
 
     def mixed_units(self) -> tuple[str, ...]:
         """Name the units of numbers that have several, or that some lack."""
@@ -579,6 +688,11 @@ class _Cells:
         if not any(all(map(way.read_number, plain)) for way in ways):
             return ()
         return tuple(units)
+
+
+def _says_nothing(text: str) -> bool:
+    """Tell whether a text is a usual word for that there is no value."""
+    return text.strip().casefold() in _NO_VALUE
 
 
 def is_grouped(texts: Sequence[str]) -> bool:
@@ -748,6 +862,17 @@ class LastLines:
         column = [line[len(last) - 1] or "" for line in above if len(line) == len(last)]
         return _is_beginning(last[-1] or "", column)
 
+    def open_value(self) -> str:
+        """Give the number that ends the file without a line break; it may go on elsewhere."""
+        with self._file.open("rb") as opened:
+            opened.seek(max(0, opened.seek(0, os.SEEK_END) - _WIDEST_LETTER))
+            content = opened.read().rstrip(b"\0")
+        last = self.last(1)
+        if not last or content.endswith((b"\n", b"\r")):
+            return ""
+        value = (last[0][-1] or "").strip()
+        return value if value[-1:].isdigit() and _number_of(value) is not None else ""
+
     def rows(self) -> Sequence[Cells]:
         """Read the file; nothing where it has more than a million lines, or is damaged."""
         encoding = "utf-8-sig" if self._encoding == UTF_8 else self._encoding
@@ -787,7 +912,7 @@ def lines_below(ending: Ending, setting: TableFiles) -> int:
     elif setting.footer != 0 and _may_end_a_group(last[: len(last) - cut]):
         rows = ending.rows()
         if has_parts(rows[: len(rows) - cut]):
-            raise ValueError(TOTALS_WITHIN)
+            raise ValueError(totals_within(rows[: len(rows) - cut]))
     if missing:
         raise ValueError(
             f"{_LACKS.format(missing)}, so it may be cut off; fetch it whole, or write `footer:"
@@ -806,14 +931,17 @@ def lines_below(ending: Ending, setting: TableFiles) -> int:
 
 def _check_totals(rows: Sequence[Cells], cut: int) -> None:
     left = rows[: len(rows) - cut]
-    if more := _totals(left):
-        said = _written_so(rows[len(left) - more :])
+    more = _totals(left)
+    if more and has_parts(left[: len(left) - more]):
+        raise ValueError(totals_within(left))
+    if more:
+        said = _written_so(rows[len(left) - more :], rows[: len(left) - more])
         raise ValueError(
             f" ends with {_counted(more)} below its rows, totals of the others, and they would be"
             f" read as rows; write `footer: {said}` beside `file`, or `footer: 0` where they are"
         )
     if not rows or has_parts(left):
-        raise ValueError(TOTALS_WITHIN)
+        raise ValueError(totals_within(left))
 
 
 def _check_figures(rows: Sequence[Cells], cut: int, words: Sequence[str]) -> None:
@@ -835,7 +963,7 @@ def _check_figures(rows: Sequence[Cells], cut: int, words: Sequence[str]) -> Non
 
 
 TOTALS_WITHIN: Final = (
-    " may hold totals among its rows; leave those out in the query of `.input`, by a WHERE, and"
+    " may hold totals among its rows{}; leave those out in the query of `.input`, {}, and"
     " write `footer: 0` beside `file`"
 )
 
@@ -863,18 +991,51 @@ _LACKS: Final = " has no line below its rows that begins with `{}`, as its `foot
 
 def has_parts(rows: Sequence[Cells]) -> bool:
     """Tell whether lines hold the sums of the lines since the total above them."""
+    return bool(_parts(rows))
+
+
+def _parts(rows: Sequence[Cells]) -> Sequence[int]:
+    """Give the places of the lines that look like such totals; none where none holds a sum."""
     marks = [
         place for place, cells in enumerate(rows) if _says_total(cells) or _mentions_total(cells)
     ]
     if _sums(rows, marks):
-        return True
+        return marks
     # Totals of groups by whatever name: `Month 1` where all rows have a day, and these have none.
     width = max(map(len, rows), default=0)
-    lacking = ([place for place, one in enumerate(rows) if _lacks(one, n)] for n in range(width))
-    return any(
-        len(places) >= _LEAST_PARTS and places[0] > 0 and _sums(rows, places) * 2 >= len(places)
-        for places in lacking
+    for column in range(width):
+        places = [place for place, one in enumerate(rows) if _lacks(one, column)]
+        several = len(places) >= _LEAST_PARTS and places[0] > 0
+        if several and _sums(rows, places) * 2 >= len(places):
+            return places
+    return ()
+
+
+def totals_within(rows: Sequence[Cells]) -> str:
+    """Say that lines may hold totals, with the condition of SQL that leaves them out."""
+    places = _parts(rows)
+    if not places:
+        return TOTALS_WITHIN.format("", "by a WHERE")
+    marked = {*places}
+    width = max(map(len, rows))
+    for column in range(width):
+        if {place for place, one in enumerate(rows) if _lacks(one, column)} >= marked:
+            told = f"`WHERE ... IS NOT NULL` of the {_ordinal(column + 1)} column, empty there"
+            return TOTALS_WITHIN.format(f", first in row {places[0] + 1}", told)
+    found = next(n for n, one in enumerate(rows[places[0]]) if _filled(one))
+    word = max(
+        _WORDS.findall(_first(rows[places[0]])), key=lambda one: one.casefold() in _SUM_WORDS
     )
+    told = f"`WHERE ... NOT LIKE '%{word}%'` of the {_ordinal(found + 1)} column"
+    return TOTALS_WITHIN.format(f", first in row {places[0] + 1}", told)
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in _TEENS else ending}"
+
+
+_TEENS: Final = frozenset({11, 12, 13})
 
 
 def _sums(rows: Sequence[Cells], places: Sequence[int]) -> int:
@@ -918,6 +1079,9 @@ def with_footer(setting: TableFiles, ending: Ending) -> tuple[TableFiles, tuple[
     if not more:
         return setting, tuple(doubts[:1])
     below, above = rows[len(rows) - more :], rows[: len(rows) - more]
+    if has_parts(above):
+        # They are no footer, and reading the file says what to do.
+        return setting, ()
     footer = _footer_of(below)
     sums = [one for one in below if _summarises(above, one)]
     words = footer if isinstance(footer, tuple) else ()
@@ -1013,13 +1177,34 @@ def _footer_of(lines: Sequence[Cells]) -> Footer:
     return tuple(dict.fromkeys(words))
 
 
-def _written_so(lines: Sequence[Cells]) -> str:
-    """Write it; what is no word for a total is a value, and values are not shown."""
+def _written_so(lines: Sequence[Cells], above: Sequence[Cells]) -> str:
+    """Write it; what is no word for a total is a value, and values are not shown.
+
+    Where they hold figures of the rows `above`, these are held against them from then on.
+    """
     footer = _footer_of(lines)
     known = isinstance(footer, tuple) and all(
         one.casefold() in {*_TOTALS, *_FIGURES} for one in footer
     )
-    return f"[{', '.join(footer)}]" if isinstance(footer, tuple) and known else str(len(lines))
+    if not isinstance(footer, tuple) or not known:
+        return str(len(lines))
+    named = f"[{', '.join(footer)}]"
+    agree = all(_summarises(above, one) for one in lines if not _is_note(one))
+    return f"{{checked: {named}}}" if agree else named
+
+
+def unchecked(ending: Ending, setting: TableFiles) -> tuple[str, ...]:
+    """Name the lines below the rows that hold figures of them, and are not held against them."""
+    words = [one for one in setting.words if one not in setting.checked]
+    cut = _cut_off(ending, setting) if words else 0
+    rows = ending.rows() if cut else ()
+    above = rows[: len(rows) - cut]
+    found = []
+    for word in words:
+        lines = [one for one in rows[len(above) :] if _begins(one, (word.casefold(),))]
+        if lines and all(_summarises(above, one) for one in lines):
+            found.append(word)
+    return tuple(found)
 
 
 def _counted(number: int) -> str:
@@ -1129,7 +1314,7 @@ def _is_figure(cells: Sequence[str], figure: str, *, others: bool) -> bool:
     if _SUMMED_BY_FORMULA.match(figure):
         return True
     unit = unit_of(figure)
-    listed = [one.strip() for one in cells if one.strip() and one.strip() not in _NO_VALUE]
+    listed = [one.strip() for one in cells if one.strip() and not _says_nothing(one)]
     for locale in (PLAIN, *_KNOWN):
         spelled = locale.read_number(without_unit(figure.strip(), unit))
         if not spelled or len(listed) < _LEAST_SUMMED:

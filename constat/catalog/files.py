@@ -33,7 +33,6 @@ from constat.catalog.duck_queries import CopiedReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import (
     MOST_BELOW,
-    TOTALS_WITHIN,
     FileTable,
     LastLines,
     damaged,
@@ -46,6 +45,7 @@ from constat.catalog.file_tables import (
     misread,
     saying_total,
     state_name,
+    totals_within,
     with_footer,
 )
 from constat.catalog.guard import guard
@@ -131,7 +131,7 @@ def check_within(rows: _NewRows, file: Path, setting: TableFiles, ending: Ending
     condition = saying_total([named(one) for one in header])
     query = f"SELECT 1 FROM {named(name)} WHERE rowid >= {before} AND {condition} LIMIT 1"  # noqa: S608  as above
     if session.own(query) and (not (every := ending.rows()) or has_parts(every)):
-        raise damaged(file, TOTALS_WITHIN)
+        raise damaged(file, totals_within(every))
 
 
 _NewRows = tuple[DuckSession, str, int, "Sequence[str]"]

@@ -18,7 +18,7 @@ from constat.catalog import (
 )
 from constat.catalog.drivers import sql_of
 from constat.catalog.duck_session import named
-from constat.catalog.file_tables import guess_cells
+from constat.catalog.file_tables import guess_cells, null_said, odd_cells
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.described import OPERATION
 from constat.catalog.schema.drafting import (
@@ -371,6 +371,7 @@ def remarks_of(
     for one in understood(replace(guessed, skip=0, footer=None)):
         yield f"{one}; say so beside `file` in {project.config_name}"
     yield from doubts
+    yield from (said for said, _ in odd_cells(setting, cells))
 
 
 def table_remarks(
@@ -426,7 +427,10 @@ def hints_of(
                 said = f"{len(decided.strange):,} of {decided.seen:,} values of `{name}`"
                 text = f"{one.name}: all but {said} spell a {decided.almost.value}"
                 text += f": {one.checked.strange[name]}" if shown else ""
-                if of_files:
+                if of_files and shown:
+                    said = null_said(decided.column.name, one.checked.odd[name])
+                    text += f"; where that says that there is no value, `{said}` beside `file`"
+                elif of_files:
                     text += "; `null` beside `file` lists what says that there is no value"
                 yield text
         found = near_key_of(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import sqlite3
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
 from constat.catalog.drivers import file_outside, is_local
-from constat.catalog.file_tables import find_table
+from constat.catalog.file_tables import LastLines, find_table, unchecked
 from constat.catalog.files import left_out
 from constat.catalog.schema.checking import misfits
 from constat.catalog.schema.introspection import reading
@@ -28,6 +29,7 @@ from constat.explore.sandbox.step import Level
 from constat.frozen import frozen
 from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
+from constat.project.files import SEPARATED
 from constat.project.loading import environment_of
 from constat.project.settings import ANTHROPIC, REPLAY, TASKS, WEAK
 from constat.session.catalog import remarks_of
@@ -160,7 +162,10 @@ _NOT_THERE: Final = "mend the uri, or put the database there"
 _HELPS: Final = (
     ("C0521", "raise `seconds` of the database, or of `catalog:`"),
     ("C0541", "mend the path in `files:`, or put the file there"),
-    ("C0543", "mend the file"),
+    (
+        "C0543",
+        "mend the file, or say beside `file` how it is written: separator, skip, footer, encoding",
+    ),
     ("C0553", "start the server, or mend the uri"),
     ("C0554", "mend account and password in the uri, or GRANT SELECT to the account"),
 )
@@ -212,7 +217,7 @@ def _database(
         _, described = look(database, project.folder, project.catalog.seconds, "")
         for table in described.tables if described is not None else ():
             for reason in table.problems:
-                hint = "mend the file, or say how it is written, beside `file`"
+                hint = dict(_HELPS)["C0543"] if "write `" not in reason else "do what it says"
                 yield Finding(check, WARNING, f"table {table.name}: {reason}", hint, "C0543")
     if outside := file_outside(database, project.folder):
         hint = (
@@ -237,6 +242,21 @@ def _remarks(project: Project, database: Database, connection: Connection) -> It
             if number := left_out(find_table(database.files[table], project.folder)):
                 said = f"table {table}: {counted(number, 'line')} below its rows left out"
                 yield Finding(f"database {database.name}", OK, f"{said}, as `footer` says")
+            yield from _unchecked(project, database, table)
+
+
+def _unchecked(project: Project, database: Database, table: str) -> Iterator[Finding]:
+    """Tell which totals below the rows could be held against them at each reading."""
+    setting = database.files[table]
+    if not setting.words or setting.ending not in SEPARATED:
+        return
+    files = find_table(setting, project.folder).files
+    found = [unchecked(LastLines(file, setting), setting) for file in files[:1]]
+    words = [one for each in found for one in each]
+    if words:
+        said = f"table {table}: the line {words[0]} is left out, and not held against the rows"
+        hint = f"write `footer: {{checked: {json.dumps(words, ensure_ascii=False)}}}` beside `file`"
+        yield Finding(f"database {database.name}", NOTE, said, hint)
 
 
 def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> Iterator[Finding]:

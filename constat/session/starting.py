@@ -26,7 +26,13 @@ from constat.catalog import (
 )
 from constat.catalog.drivers import open_connection, sql_of, store_of
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.file_tables import GUESSED_ENCODINGS, guess_cells, guess_files, has_fields
+from constat.catalog.file_tables import (
+    GUESSED_ENCODINGS,
+    guess_cells,
+    guess_files,
+    has_fields,
+    odd_cells,
+)
 from constat.catalog.files import guess_sheets, nested_parts
 from constat.catalog.schema.drafting import (
     draft_text,
@@ -88,7 +94,8 @@ class Beginning:
 
     `secrets` are the values of the variables that stand in the address. `doubts` are comments for
     whoever reads `constat.yaml`, `remarks` those of them, by table, that are about its columns.
-    `manifest` is that of dbt, `kind` the type of a store.
+    `manifest` is that of dbt, `kind` the type of a store. `shown` are doubts with values, for a
+    terminal alone.
     """
 
     name: str
@@ -99,6 +106,7 @@ class Beginning:
     remarks: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     manifest: str = ""
     kind: str = "sql"
+    shown: tuple[str, ...] = ()
 
 
 def beginning(written: str, folder: Path, here: Path) -> Beginning:
@@ -780,6 +788,7 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
     if not begun.files:
         return begun
     files, doubts = dict(begun.files), list(begun.doubts)
+    shown: list[str] = []
     remarks: dict[str, tuple[str, ...]] = {}
     database = Database(begun.name, "files", Expanded(""), files=begun.files)
     project = Project(folder.resolve(), begun.name, {begun.name: database})
@@ -793,18 +802,26 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
                 # The catalog tells why nothing can be read.
                 continue
             files[name], found = guess_cells(setting, cells)
-            remarks[name] = tuple(found)
+            odd = list(odd_cells(files[name], cells))
+            remarks[name] = (*found, *(said for said, _ in odd))
             if setting.encoding in GUESSED_ENCODINGS:
-                doubts.append(f"{name} is not UTF-8: where letters look wrong, name its encoding")
-            doubts += (f"{name}: {one}" for one in found)
-    return replace(begun, files=files, doubts=tuple(doubts), remarks=remarks)
+                other = next(one for one in GUESSED_ENCODINGS if one != setting.encoding)
+                doubts.append(
+                    f"{name} is not UTF-8, and is read as {setting.encoding}: where letters look"
+                    f" wrong, write `encoding: {other}` or what it is beside `file`"
+                )
+            doubts += (f"{name}: {one}" for one in remarks[name])
+            shown += (f"{name}: {said}{value}" for said, value in odd)
+    return replace(begun, files=files, doubts=tuple(doubts), remarks=remarks, shown=tuple(shown))
 
 
 def _hints(begun: Beginning, predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
     """Say how files were understood, and which predicate has no key because of its rows."""
     for table, files in begun.files.items():
         yield from (f"{table}: {one}" for one in understood(files))
-    yield from begun.doubts
+    longer = [one for doubt in begun.doubts for one in begun.shown if one.startswith(doubt)]
+    yield from (one for one in begun.doubts if not any(each.startswith(one) for each in longer))
+    yield from longer
     yield from hints_of(predicates, of_files=bool(begun.files), shown=True)
 
 
@@ -952,7 +969,7 @@ def _chosen(
         if any(column.kind for column in one.columns):
             usable.append(one)
     if problems and (wanted or not usable):
-        raise problems[0]
+        raise _with_configuration(problems[0], begun)
     if not usable:
         raise _starting_refused(f"`{begun.name}` holds no table with a column that can be read")
     unread = [f"left out: {one.message}" for problem in problems for one in problem.diagnostics]
@@ -965,6 +982,23 @@ def _chosen(
         for one in table.problems
     ]
     return usable, found.tables - len(usable), unread
+
+
+def _with_configuration(problem: ConstatError, begun: Beginning) -> ConstatError:
+    """Give the configuration to begin with where nothing can be written: a file needs an edit."""
+    if not begun.files:
+        return problem
+    table, setting = next(iter(begun.files.items()))
+    if any("`footer: 0`" in one.message for one in problem.diagnostics):
+        setting = replace(setting, footer=0)
+    first, *lines = _entry("file", setting)
+    said = ", ".join(line.strip() for line in lines or (first,))
+    entry = f"{{{begun.name}: {{files: {{{table}: {{{said}}}}}}}}}"
+    hint = (
+        f"write `databases: {entry}` and `rules: [rules]` into {CONFIGURATION}, then `mkdir -p"
+        f" rules && constat catalog draft {table} --output {SOURCES}`"
+    )
+    return ConstatError([replace(one, help=hint) for one in problem.diagnostics])
 
 
 def _by_links(catalog: SchemaManager) -> list[str]:

@@ -971,11 +971,11 @@ MAY = "footer: {optional: [Total]}"
         ('footer: ["Total,3"]', "Total,3\n", "more than one field; write how the first one"),
         ("footer: [Total]", "Total rows,2\n", "write `footer: [Total rows]`"),
         # Not only sums stand below the rows, and a word that names no row is enough.
-        ("", "Average,1.5\n", "write `footer: [Average]`"),
-        ("", "Mittelwert,2\n", "write `footer: [Mittelwert]`"),
+        ("", "Average,1.5\n", "write `footer: {checked: [Average]}`"),
+        ("", "Mittelwert,2\n", "write `footer: {checked: [Mittelwert]}`"),
         ("", "Anzahl,2\n", "write `footer: [Anzahl]`"),
-        ("", "Max,2\nMin,1\n", "write `footer: [Max, Min]`"),
-        ("", "Total,4\n", "write `footer: [Total]`"),
+        ("", "Max,2\nMin,1\n", "write `footer: {checked: [Max, Min]}`"),
+        ("", "Total,4\n", "write `footer: {checked: [Total]}`"),
         ("", "Endsaldo,1000\n", "write `footer: [Endsaldo]`"),
         ("", "North Total,3\nc,4\nd,5\nSouth Total,9\n", "may hold totals among its rows"),
         ("", "c,4\nSumme Nord,7\n" + "d,5\n" * 60, "may hold totals among its rows"),
@@ -987,13 +987,17 @@ MAY = "footer: {optional: [Total]}"
         ("footer: 2", "Total,3\n", "looks like a row"),
         ("footer: 1", ",4\n", "looks like a row"),
         ("footer: 1", "Subtotal,3\nTotal,3\n", "ends with 1 line below its rows, totals"),
-        ("footer: [Total]", "Sum,3\n", "write `footer: [Sum]` beside `file`, or `footer: 0`"),
-        ("", "Total,3\n", "write `footer: [Total]` beside `file`, or `footer: 0`"),
+        (
+            "footer: [Total]",
+            "Sum,3\n",
+            "write `footer: {checked: [Sum]}` beside `file`, or `footer: 0`",
+        ),
+        ("", "Total,3\n", "write `footer: {checked: [Total]}` beside `file`, or `footer: 0`"),
         ("", "Subtotal,3\nTotal,3\n", "write `footer: [Subtotal, Total]`"),
         ("", ",3\n", "write `footer: 1`"),
         ("", "Total,3\nc,4\nTotal,4\n", "may hold totals among its rows"),
         ("", ",3\nc,4\nd,5\n,9\n", "may hold totals among its rows"),
-        ("encoding: windows-1252", "Total,3\n", "write `footer: [Total]`"),
+        ("encoding: windows-1252", "Total,3\n", "write `footer: {checked: [Total]}`"),
     ],
 )
 def test_no_row_is_lost_below_and_no_total_is_a_row(
@@ -1094,7 +1098,7 @@ def test_what_a_large_file_ends_with_is_seen(tmp_path: Path) -> None:
     content = f"x,y\n{many}Total,{total}\n".encode()
     assert guess(tmp_path, content).footer == ("Total",)
     setting = written_as(tmp_path, "t.csv", content, 'null: ["-"]', AMOUNTS)
-    fails(setting.ask("p"), "write `footer: [Total]`", "C0543")
+    fails(setting.ask("p"), "write `footer: {checked: [Total]}`", "C0543")
 
 
 def guess(folder: Path, content: bytes) -> TableFiles:

@@ -207,7 +207,7 @@ def test_the_century_of_short_years_is_what_the_edit_says(tmp_path: Path) -> Non
     start("k.csv", tmp_path, tmp_path)
     path = tmp_path / "rules" / "sources.dl"
     drafted = path.read_text(encoding="utf-8")
-    (edit,) = re.findall(r"for 1900 to 1999 as by `(.*)`", drafted)
+    (edit,) = re.findall(r"for 1900 to 1999 `(.*?)`", drafted)
     text = drafted.replace("born: symbol", "born: Date")
     path.write_text(text.replace("SELECT nr, born", f"SELECT nr, {edit} AS born"), encoding="utf-8")
     with Session(tmp_path) as session:
@@ -285,7 +285,7 @@ def test_a_value_of_another_kind_than_all_others_is_shown_with_its_row(
     assert (
         f"all but 1 of 8 values of `{name}` spell a {spelled}: `{value}` where id is 8" in ran.out
     )
-    assert ("`null` beside `file` lists what says" in ran.out) == (kind == "csv")
+    assert (f'`null: {{"{name}": ["{value}"]}}` beside `file`' in ran.out) == (kind == "csv")
     rules = tmp_path / "rules" / "sources.dl"
     written = rules.read_text()
     assert f"{name}: {drafted}" in written
@@ -553,8 +553,8 @@ def test_a_file_of_another_country_is_read_as_it_is_written(tmp_path: Path) -> N
     for said in (
         "bills: NA means that there is no value in `price`",
         "bills: `price`, `day` as written in de_DE",
-        "bills is not UTF-8: where letters look wrong, name its encoding",
-        "bills: column name holds NA: write it under `null` where that is no value",
+        "bills is not UTF-8, and is read as windows-1252: where letters look wrong, write",
+        'bills: column name holds NA: where that is no value, write `null: {"name": ["NA"]}`',
     ):
         assert said in begun.out
     drafted = (tmp_path / "rules" / "sources.dl").read_text()
@@ -564,7 +564,7 @@ def test_a_file_of_another_country_is_read_as_it_is_written(tmp_path: Path) -> N
     assert "Müller  1234.5  2025-12-31" in found.out
     assert run("rules", "test", "--project", tmp_path).code == 0
     written = (tmp_path / "constat.yaml").read_text()
-    assert "    # bills: column name holds NA: write it" in written
+    assert "    # bills: column name holds NA: where" in written
     config = written.replace('"price": ["NA"]', '"price": ["NA"]\n          "name": ["NA"]')
     (tmp_path / "constat.yaml").write_text(config)
     rules = tmp_path / "rules" / "sources.dl"
@@ -710,3 +710,133 @@ def test_json_with_objects_within_is_begun_as_tables(tmp_path: Path) -> None:
     goal = "?s = sum ?q : { sales_lines(_, _, _, ?q) }"
     found = run("query", goal, "--project", tmp_path)
     assert found.out.split()[1] == "8", found
+
+
+def _noted(tmp_path: Path, name: str, content: str) -> str:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    ran = run("init", tmp_path / name, "--directory", tmp_path)
+    return "\n".join(one for one in ran.out.splitlines() if one.startswith("note: "))
+
+
+BOOKINGS = (
+    "Nr;Betrag;Datum\n1;1.250,00-;01.02.2025\n2;250,00;31.02.2025\n3;99,00;03.03.2025\n"
+    "4;12,50;04.03.2025\n5;13,50;05.03.2025\n"
+)
+
+
+def test_a_day_that_is_none_is_named_with_its_line_and_the_edits_that_work(tmp_path: Path) -> None:
+    noted = _noted(tmp_path, "b.csv", BOOKINGS)
+    said = "column Datum holds days as written in de_DE, but for that in line 3, which is none"
+    assert said in noted
+    assert ": `31.02.2025`; where it is no value" in noted
+    # What a person sees on the terminal stands in no file.
+    written = (tmp_path / "constat.yaml").read_text(encoding="utf-8")
+    drafted = tmp_path / "rules" / "sources.dl"
+    text = drafted.read_text(encoding="utf-8")
+    assert said in written
+    assert said in text
+    assert "31.02.2025" not in written + text
+    assert "betrag: Decimal, datum: symbol" in text
+    # The first edit: that row alone is not known.
+    settings = tmp_path / "constat.yaml"
+    settings.write_text(written.replace("locale:", "locale:\n          Datum: de_DE", 1))
+    drafted.write_text(text.replace("datum: symbol", "datum: Date"))
+    with Session(tmp_path) as session:
+        assert session.prove('b(nr = 1, betrag = -1250.0, datum = "2025-02-01")').exit_code == 0
+        assert session.prove('b(nr = 2, datum = "2025-02-28")').exit_code == 4
+    # The second one: it has no value.
+    (null,) = re.findall(r"write `(null: .*?)`", noted)
+    settings.write_text(
+        settings.read_text().replace("        locale:", f"        {null}\n        locale:", 1)
+    )
+    drafted.write_text(text.replace("datum: symbol", "@[null = none] datum: Date"))
+    with Session(tmp_path) as session:
+        assert session.prove('b(nr = 2, datum = "2025-02-28")').exit_code == 5
+
+
+def test_a_word_for_no_value_is_told_with_the_entry_to_copy(tmp_path: Path) -> None:
+    noted = _noted(tmp_path, "a.csv", "id,name,n\n1,Ann,5\n2,k.a.,6\n3,Bob,offen\n4,Cy,7\n")
+    named, counted = re.findall(r"`(null: .*?)` beside `file`", noted)
+    assert (named, counted) == ('null: {"name": ["k.a."]}', 'null: {"n": ["offen"]}')
+    text = (tmp_path / "constat.yaml").read_text(encoding="utf-8")
+    both = 'null: {"name": ["k.a."], "n": ["offen"]}'
+    entry = f'      a:\n        file: "a.csv"\n        {both}\n'
+    (tmp_path / "constat.yaml").write_text(text.replace('      a: "a.csv"\n', entry))
+    file = tmp_path / "rules" / "sources.dl"
+    drafted = file.read_text(encoding="utf-8").replace(
+        "name: symbol", "@[null = none] name: symbol"
+    )
+    file.write_text(drafted.replace(" n: number", " @[null = none] n: number"))
+    with Session(tmp_path) as session:
+        assert session.prove("a(id = 2, name = ?x)").exit_code == 5
+        assert session.prove("a(id = 3, n = ?x)").exit_code == 5
+
+
+@pytest.mark.parametrize(("day", "read"), [("02.01.68", "2068-01-02"), ("1/31/69", "1969-01-31")])
+def test_the_window_of_short_years_is_said_also_under_a_locale(
+    tmp_path: Path, day: str, read: str
+) -> None:
+    noted = _noted(tmp_path, "k.csv", f"nr,born\nK1,{day}\nK2,{day}\n")
+    (edit,) = re.findall(r"for 1969 to 2068 `(.*?)`", noted)
+    path = tmp_path / "rules" / "sources.dl"
+    text = path.read_text(encoding="utf-8").replace("born: symbol", "born: Date")
+    path.write_text(text.replace("SELECT nr, born", f"SELECT nr, {edit} AS born"))
+    with Session(tmp_path) as session:
+        assert session.prove(f'k(K1, "{read}")').exit_code == 0
+    settings = tmp_path / "constat.yaml"
+    entry = '      k:\n        file: "k.csv"\n        locale: {born: de_DE}\n'
+    settings.write_text(settings.read_text().replace('      k: "k.csv"\n', entry))
+    path.write_text(text)
+    assert "for 1969 to 2068" in run("doctor", "--project", tmp_path).out
+
+
+def test_a_number_at_the_end_without_a_line_break_is_said(tmp_path: Path) -> None:
+    rows = "id,name,amount\n1,a,3.10\n2,b,42.20\n3,c,9.90\n4,d,33.30"
+    assert "ends with a number and without a line break" in _noted(tmp_path, "a.csv", rows)
+    (tmp_path / "whole").mkdir()
+    assert _noted(tmp_path / "whole", "a.csv", f"{rows}\n") == ""
+
+
+def test_a_file_in_another_encoding_says_which_one_it_is_read_in(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"id,name\n1,M\xfcller\n2,Bob\n")
+    ran = run("init", tmp_path / "a.csv", "--directory", tmp_path)
+    assert "a is not UTF-8, and is read as windows-1252: where letters look wrong" in ran.out
+    settings = tmp_path / "constat.yaml"
+    settings.write_text(settings.read_text().replace("encoding: windows-1252", "encoding: cp850"))
+    assert "UTF-8" not in run("doctor", "--project", tmp_path).out
+
+
+PARTS = "id,name,amount\n1,a,10\n2,b,20\nSubtotal,,30\n3,c,5\n4,d,6\nSubtotal,,11\nTotal,,41\n"
+
+
+def test_totals_within_have_one_advice_that_begins_a_project(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(PARTS)
+    ran = run("init", tmp_path / "s.csv", "--directory", tmp_path)
+    assert ran.code == 2
+    assert "totals among its rows, first in row 3; leave those out" in ran.err
+    assert "footer: [" not in ran.err
+    entry, rules = re.findall(r"`((?:databases|rules): .*?)`", ran.err)
+    entry = entry.replace(str(tmp_path) + "/", "")
+    (tmp_path / "constat.yaml").write_text(f"{entry}\n{rules}\n")
+    (tmp_path / "rules").mkdir()
+    file = tmp_path / "rules" / "sources.dl"
+    drafted = run("catalog", "draft", "s", "--output", file, "--project", tmp_path)
+    assert drafted.code == 0
+    (condition,) = re.findall(r"`WHERE \.\.\. (.*?)` of the 2nd column", ran.err)
+    file.write_text(file.read_text().replace(" FROM s", f" FROM s WHERE name {condition}"))
+    goal = "?t = count : { s(id = _i) }"
+    assert "4" in run("query", goal, "--project", tmp_path).out
+
+
+def test_a_total_that_is_not_compared_is_told(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("id,amount\n1,10\n2,20\n3,5\nTotal,35\n")
+    run("init", tmp_path / "s.csv", "--directory", tmp_path)
+    settings = tmp_path / "constat.yaml"
+    checked = settings.read_text()
+    assert "not held against the rows" not in run("doctor", "--project", tmp_path).out
+    settings.write_text(checked.replace('footer: {checked: ["Total"]}', "footer: [Total]"))
+    told = run("doctor", "--project", tmp_path).out
+    assert "the line Total is left out, and not held against the rows" in told
+    assert 'help: write `footer: {checked: ["Total"]}` beside `file`' in told
+    settings.write_text(checked.replace('\n        footer: {checked: ["Total"]}', ""))
+    assert "write `footer: {checked: [Total]}`" in run("doctor", "--project", tmp_path).out

@@ -13,7 +13,7 @@ from constat.catalog.connection import (
     read_cell,
     read_column,
 )
-from constat.catalog.file_tables import is_grouped
+from constat.catalog.file_tables import century_said, is_grouped, short_days
 from constat.catalog.guard import guard
 from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of, shortened
 from constat.catalog.schema.introspection import reading
@@ -230,7 +230,8 @@ class Checked:
     `repeated` tells whether some rows are equal in all columns that can be read; `None` where that
     is not known. `tops` are columns that point to rows of the same table, and are NULL in exactly
     the rows that stand at the top. `near` is a column that nobody declares to be a key;
-    `strange` shows by column the first values that are not of its kind, and where they stand.
+    `strange` shows by column the first values that are not of its kind, and where they stand, `odd`
+    gives these values.
     """
 
     table: TableSchema
@@ -242,6 +243,7 @@ class Checked:
     tops: frozenset[str] = frozenset()
     near: NearKey | None = None
     strange: Mapping[str, str] = field(default_factory=dict, hash=False)
+    odd: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     @property
     def is_of_texts(self) -> bool:
@@ -380,6 +382,8 @@ def _misfits(column: Column, cells: Sequence[Cell], *, accounted: bool) -> Itera
         return
     fitting = next((one for one in _TRIED if not _unreadable(values, one)), None)
     other = f"write `{name}: {fitting.value}`" if fitting else "cast it to text in the query"
+    if column.kind is Kind.DATE and (form := short_days([str(one) for one in wrong])):
+        other = f"{century_said(name, form)}; or {other}"
     if len(wrong) == len(values):
         yield _misfit(f"no value of `{name}` is {_a(kind)}, as it is declared", other)
     else:
@@ -449,6 +453,7 @@ class _Checking:
         )
         self._findings: list[Diagnostic] = []
         self._strange: dict[str, list[str]] = {}
+        self._odd: dict[str, dict[str, None]] = {}
         self._letters: dict[str, str] = {}
 
     def checked(self, targets: Mapping[str, TableSchema], *, thorough: bool) -> Checked:
@@ -474,7 +479,8 @@ class _Checking:
         findings = tuple(self._findings)
         table = self._counted(rows, every=every)
         strange = {name: ", ".join(told) for name, told in self._strange.items()}
-        return Checked(table, decided, rows, every, repeated, findings, tops, near, strange)
+        odd = {name: tuple(said) for name, said in self._odd.items()}
+        return Checked(table, decided, rows, every, repeated, findings, tops, near, strange, odd)
 
     def _near_key(self, decided: Sequence[Decided]) -> NearKey | None:
         """Find what would be a key, where the source declares none; say what keeps it from it."""
@@ -585,6 +591,7 @@ class _Checking:
         for one in decided:
             for place in one.strange[:_EXAMPLES]:
                 shown = shortened(cells[one.column.name][place], _LONGEST)
+                self._odd.setdefault(one.column.name, {})[str(cells[one.column.name][place])] = None
                 where = shortened(cells[naming][place], _LONGEST)
                 told = f"`{shown}`" + (
                     f" where {naming} is {where}" if naming != one.column.name else ""
