@@ -10,7 +10,8 @@ Why a check that passes means that every row is proved and none is missing (sema
 - A rule becomes one statement, literal by literal: a row of the join of its atoms' tables, with the
   conditions, is exactly an instance of the rule. Tables hold each row once, so bindings of an
   aggregate are rows of its join, and none counts twice. Texts that no rule reads may be left out:
-  `inputs` says why each row stays a row of its own.
+  `inputs` says why each row stays a row of its own. Where the rows of a body's tables follow from
+  the head (`is_apart`), no two instances give one row, and nobody looks for equal ones.
 - Components are taken callees first. Below a negation or an aggregate everything is complete, so
   `!p` (not in the table) is certain, and the group of an aggregate is all there is. Where inputs
   are whole and certain, certain and possible rows coincide (i, ii).

@@ -203,6 +203,7 @@ def _differ(tables: Tables, table: str, kinds: Sequence[Kind]) -> bool:
             least = literal(low, kinds[place])
             (numbers,) = tables.arrays(f"SELECT c{place} - {least} AS n FROM", table)
             if _marks(numbers, span) == rows:
+                tables.keys[table] = place
                 return True
     if room < rows:
         return False

@@ -31,7 +31,14 @@ from constat.logic import (
 from constat.recount.inputs import columns_read, read_input
 from constat.recount.marks import MarkedRule, Reading, Source
 from constat.recount.restriction import restricted
-from constat.recount.statements import INTEGERS, RefusedError, RuleStatement, literal, select
+from constat.recount.statements import (
+    INTEGERS,
+    RefusedError,
+    RuleStatement,
+    is_apart,
+    literal,
+    select,
+)
 from constat.recount.tables import Loaded, Tables
 
 if TYPE_CHECKING:
@@ -485,11 +492,19 @@ class Evaluation:
             return
         for name in component.predicates:
             table = self.tables.empty(self._predicate(name).kinds)
-            parts = [self.statement(number, self.tables_of) for number in self.rules(name)]
+            twice = name in self.found or not self._is_apart(name)
+            parts = [self.statement(n, self.tables_of, distinct=twice) for n in self.rules(name)]
             if name in self.found:
                 parts.append(_every(self.found[name]))
             self.tables.run("INSERT INTO", table, " UNION ".join(parts))
             self.found[name] = table
+
+    def _is_apart(self, name: str) -> bool:
+        """Whether the rules of a relation give each row once by themselves."""
+        keys, rules = self.tables.keys, [self.program.rules[n] for n in self.rules(name)]
+        return len(rules) == 1 and is_apart(
+            rules[0], lambda atom: keys.get(self.table(atom.predicate))
+        )
 
     def _filling(self, component: Component) -> dict[str, Filled] | None:
         """Fill matrices, where the component has the form for it."""

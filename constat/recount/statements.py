@@ -352,6 +352,26 @@ def _is_free(term: Term, free: frozenset[str], names: Mapping[str, str]) -> bool
     return isinstance(term, Variable) and term.name in free and term.name not in names
 
 
+def is_apart(rule: Rule, key: Callable[[Atom], int | None]) -> bool:
+    """Whether no two instances of a rule have the same head.
+
+    `key` gives a column of an atom's table in which no two rows are the same. An instance is one
+    row of each table, and a row follows from the head where its key does, or all of its columns do.
+    """
+    known = {term.name for term in rule.head.terms if isinstance(term, Variable)}
+    waiting = [one.atom for one in rule.body if isinstance(one, Positive)]
+
+    def follows(atom: Atom) -> bool:
+        place = key(atom)
+        terms = atom.terms if place is None else (atom.terms[place],)
+        return all(v.name in known for term in terms for v in term_variables(term))
+
+    while found := [one for one in waiting if follows(one)]:
+        waiting = [one for one in waiting if one not in found]
+        known |= {t.name for one in found for t in one.terms if isinstance(t, Variable)}
+    return not waiting
+
+
 def once(rule: Rule) -> frozenset[str]:
     """Name the variables that stand in one place of a rule: in a denied atom they mean "any"."""
     times: dict[str, int] = {}

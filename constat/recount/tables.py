@@ -74,6 +74,8 @@ class Tables:
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
         self.memory, self.few = memory, few
+        # Of some tables: a column in which no two rows are the same.
+        self.keys: dict[str, int] = {}
         self._deadline = Deadline(seconds, self.driver.interrupt)
         self._known: dict[tuple[object, ...], str] = {}
         self._made = 0

@@ -13,7 +13,9 @@ from constat.evaluation import Answer, Demand, Evidence, Origin, Readable
 from constat.logic import Atom, Kind, Row, Variable
 from constat.recount import Bounds, Claim, Recount, State, recount
 from constat.recount.inputs import columns_read, distinct, read_input
+from constat.recount.statements import is_apart
 from constat.recount.tables import Tables
+from tests.oracle import naive
 from tests.recount.test_recount import HEAD, program_of
 
 if TYPE_CHECKING:
@@ -98,6 +100,41 @@ def test_sums_and_counts_take_each_row_once(rows: tuple[Row, ...]) -> None:
     assert counted("many", given, [(3,)]) == Recount(State.PASSED)
     assert counted("many", given, [(2,)]).differs
     assert counted("total", given, [("ann", 5), ("bob", 7)]).differs
+
+
+KEYED: Final = (
+    ("p(?i, ?w) :- e(?i, ?w).", True),
+    ("p(?i, ?a) :- e(?i, ?w), f(?w, ?a).", True),
+    ("p(?i, ?a * ?b) :- e(?i, ?w), f(?w, ?a), f(?a, ?b).", True),
+    ("p(?w, ?a) :- e(_, ?w), f(?w, ?a).", False),
+    ("p(?i, ?a) :- e(?i, _), f(_, ?a).", False),
+    ("p(?i + 0, ?w) :- e(?i, ?w).", False),
+    ("p(?i, ?w) :- e(?i, ?w), f(_, _).", False),
+    ("p(?i, ?n) :- e(?i, ?w), ?n = count : { f(_, ?w) }.", True),
+    ("p(?w, ?n) :- e(_, ?w), ?n = count : { f(_, ?w) }.", False),
+)
+
+
+@pytest.mark.parametrize(("rule", "apart"), KEYED)
+def test_rows_that_no_rule_gives_twice_need_not_be_looked_at(rule: str, *, apart: bool) -> None:
+    two = "(a: number, b: number)\n"
+    program = program_of(
+        f"{HEAD}.decl e{two}.input e\n.decl f{two}.input f\n.decl p{two}{rule}\n"
+        ".decl many(n: number)\nmany(?n) :- ?n = count : { p(_, _) }.\n"
+    )
+    assert is_apart(program.rules[0], lambda _: 0) is apart
+    given: dict[str, list[Row]] = {"e": [(n, n % 3) for n in range(9)]}
+    given["f"] = [(n, n % 2) for n in range(4)]
+    externals = {name: Streaming(rows) for name, rows in given.items()}
+    world = naive.World({name: tuple((row, None) for row in rows) for name, rows in given.items()})
+    right = len(naive.evaluate(program, world, accepted=False)["p"])
+
+    def check(number: int) -> Recount:
+        claim = Claim(Atom("many", (Variable("n"),)), (0,), [(number,)])
+        return recount(program, claim, externals, ARRAYS)
+
+    assert check(right) == Recount(State.PASSED)
+    assert check(right + 1).differs
 
 
 def test_a_row_that_comes_twice_counts_once() -> None:
