@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections import defaultdict
 from contextlib import closing, contextmanager
 from functools import partial
+from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -164,6 +166,8 @@ class Archive:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         self._file = StateFile(self.path, _FORM)
+        self._turn = RLock()
+        self._held: tuple[sqlite3.Connection, int, tuple[int, int] | None] | None = None
 
     def append(
         self, session: str, messages: Sequence[Message], *, after: int | None = None
@@ -224,22 +228,40 @@ class Archive:
             return _content(connection, reference)
 
     def hold(self) -> Callable[[], None]:
-        """Keep the file open, so that closing it after each transaction costs nothing.
+        """Keep the file open, so that opening and closing it for each transaction costs nothing.
 
         Returns what lets go of it.
         """
-        with _failures("read"):
+        with _failures("read"), self._turn:
             # Whichever thread comes last closes it.
-            return partial(close_quietly, self._file.opened(shared=True))
+            connection = self._file.opened(shared=True)
+            self._held = (connection, os.getpid(), _identity(self.path))
+            return partial(self._let_go, connection)
+
+    def _let_go(self, connection: sqlite3.Connection) -> None:
+        with self._turn:
+            if self._held is not None and self._held[0] is connection:
+                self._held = None
+        close_quietly(connection)
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection that is kept open, where it is to the file that is there now.
+
+        One of a program that has split is not for both halves.
+        """
+        with self._turn:
+            held = self._held
+            if held is not None and held[1:] == (os.getpid(), _identity(self.path)):
+                yield held[0]
+                return
+        with closing(self._file.opened(shared=True)) as connection:
+            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Give the file for one transaction, which is kept whole or not at all."""
-        with (
-            _failures("written"),
-            closing(self._file.opened(shared=True)) as connection,
-            transaction(connection),
-        ):
+        with _failures("written"), self._connected() as connection, transaction(connection):
             yield connection
 
     @contextmanager
@@ -248,8 +270,16 @@ class Archive:
         if not self.path.exists():
             yield None
             return
-        with _failures("read"), closing(self._file.opened(shared=True)) as connection:
+        with _failures("read"), self._connected() as connection:
             yield connection
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _count(connection: sqlite3.Connection, session: str) -> int:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -255,6 +256,7 @@ class Record:
         return len(text) > self._heavy_tokens and estimate(text) > self._heavy_tokens
 
 
+@lru_cache(maxsize=512)
 def _estimated(text: str) -> int:
     """Estimate a text; a block of our own is known line by line."""
     return estimate_lines(text) if text.startswith(MARKER) else estimate(text)

@@ -680,7 +680,7 @@ class Seen:
         found: list[tuple[Placed, Claim]] = []
         text_of, hops, pinned = self._standing.text_of, self._hops, self._pinned
         for one in reversed(numbers):
-            if moved.get(one, level) != level or one in pinned:
+            if (one in moved and moved[one] != level) or one in pinned:
                 continue
             claim = self._claims[one]
             if wanted(claim):

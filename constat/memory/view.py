@@ -102,6 +102,12 @@ def _taken(text: str) -> int:
     return hundredths(text)
 
 
+@lru_cache(maxsize=2_048)
+def _rounded(words: str) -> int:
+    """Return the tokens of what people said, which is in sight again and again."""
+    return estimate(words)
+
+
 @dataclass(slots=True)
 class _Row:
     """The claims of one text; ``attached`` is what each key takes beside its values."""
@@ -303,7 +309,7 @@ _ENTIRE: Final = frozenset({"constraint", "preference"})
 # first. What was asked with goes by its time alone.
 NOT_TAKEN_UP: Final = 3
 # Of so many places that say the same, the last ones, one is chosen to be cited.
-MOST_PLACES: Final = 8
+MOST_PLACES: Final = 4
 # What is in play: what was taken up, and what may be chosen.
 _IN_PLAY: Final = 4
 # Where less than this is left nothing is looked at any more: two tokens, or half a hundredth.
@@ -363,8 +369,11 @@ class View:
         spoken = [one for one in self.lines if one.role]
         spoken.sort(key=lambda one: (not one.stub.startswith("task "), one.at))
         found: list[tuple[str, str]] = []
+        said: dict[str, str] = {}
         for one in spoken:
-            if not any(one.role == role and one.words in said for role, said in found):
+            # A mark that no text has keeps one from going over into the next.
+            if one.words not in (known := said.get(one.role, "")):
+                said[one.role] = f"{known}\0{one.words}"
                 found.append((one.role, one.words))
         return tuple(found)
 
@@ -729,11 +738,11 @@ class _Packing:
         """Return what a claim takes, in hundredths of a token."""
         if claim.fact.predicate in WHOLE:
             line = self._whole(claim, 1, note)
-            stub = 0 if self.filling.terse else hundredths(line.stub)
-            apart = stub + 100 * estimate(line.words)
+            stub = 0 if self.filling.terse else _taken(line.stub)
+            apart = stub + 100 * _rounded(line.words)
             if self.filling.terse and line.role:
                 return apart + LINE
-            return max(hundredths(line.text), apart if line.role else 0) + LINE
+            return max(line_takes(line.text), (apart if line.role else 0) + LINE)
         return self._family(claim).cost(claim)
 
     def _family(self, claim: Claim) -> Family:

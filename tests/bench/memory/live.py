@@ -1,7 +1,7 @@
 """What one more message costs in a long session: `python -m tests.bench.memory.live`.
 
 In: `CONSTAT_DATA`, and how many tokens the session has.  Out: processor time and elapsed time of
-``append`` and of the context after it, for each of the last messages, and the most memory that the
+``append`` and of the context after it, by the policy or within a budget, for each of the last messages, and the most memory that the
 process took.  Each message is kept on the disk before the next comes, as an agent's loop does it.
 """
 
@@ -32,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tokens", type=int, default=1_000_000, help="how long the session is")
     parser.add_argument("--last", type=int, default=500, help="how many messages are measured")
+    parser.add_argument("--budget", type=int, help="tokens of each context; else by the policy")
     given = parser.parse_args()
     folder = Path(os.environ.get("CONSTAT_DATA", "")) / "memory"
     if "CONSTAT_DATA" not in os.environ or not folder.is_dir():
@@ -48,9 +49,9 @@ def main() -> int:
                 f"opened: {time.process_time() - began:.1f} s, {len(memory.history.claims):,} facts"
             )
             began = time.process_time()
-            memory.context()
+            memory.context(given.budget)
             _say(f"first context: {time.process_time() - began:.1f} s")
-            _measure(memory, memory.archive.messages("rest"))
+            _measure(memory, memory.archive.messages("rest"), given.budget)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     _say(f"most memory: {most:.0f} MB")
     return 0
@@ -76,7 +77,7 @@ def _as_long(folder: Path, tokens: int) -> list[Message]:
     return found
 
 
-def _measure(memory: Memory, messages: Sequence[Message]) -> None:
+def _measure(memory: Memory, messages: Sequence[Message], budget: int | None) -> None:
     appending: list[tuple[float, float]] = []
     making: list[tuple[float, float]] = []
     compacted = 0
@@ -85,7 +86,7 @@ def _measure(memory: Memory, messages: Sequence[Message]) -> None:
         with _Timed(appending):
             memory.append([message])
         with _Timed(making):
-            memory.context()
+            memory.context(budget)
         compacted += memory.checkpoints[0].number != before
     _say(f"{len(messages)} messages, of which {compacted} reached the trigger")
     for name, times in (("append", appending), ("context", making)):
