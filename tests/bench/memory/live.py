@@ -1,8 +1,9 @@
 """What one more message costs in a long session: `python -m tests.bench.memory.live`.
 
 In: `CONSTAT_DATA`, and how many tokens the session has.  Out: processor time and elapsed time of
-``append`` and of the context after it, by the policy or within a budget, for each of the last messages, and the most memory that the
-process took.  Each message is kept on the disk before the next comes, as an agent's loop does it.
+``append`` and of the context after it, by the policy or within a budget, for each of the last
+messages, and the most memory that the process took.  Each message is kept on the disk before the
+next comes, as an agent's loop does it.
 """
 
 from __future__ import annotations
