@@ -7,11 +7,13 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urljoin
+from urllib.parse import unquote, urljoin
 
 from constat.apis.graphql import CURSOR as AFTER
 from constat.apis.graphql import GraphQl, introspection
@@ -51,6 +53,8 @@ from constat.store.clock import now
 from constat.store.replacing import Replacements
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from constat.apis.operations import Description, Operation
     from constat.diagnostics import Diagnostic
 
@@ -58,6 +62,10 @@ FOLDER: Final = "apis"
 PAGES: Final = "C0578"
 DRIFTED: Final = "C0577"
 _MOST_SPEC: Final = 32 << 20
+_MOST_FILES: Final = 200
+_MOST_NODES: Final = 5_000_000
+_FILES: Final = "x-files"
+"""The key of the files of a description that is in several; no description may begin so."""
 _MOST_KNOWN: Final = 64 << 20
 _VERSION: Final = 1
 _NOT_FOUND: Final = 404
@@ -119,6 +127,62 @@ class _Pages:
     remark: str = ""
 
 
+class _Files:
+    """Reads the files that a description refers to, each once, and lets references lead to them.
+
+    References to other hosts stay as they are, and lead nowhere.
+    """
+
+    def __init__(self, first: str, read: Callable[[str], Json]) -> None:
+        self._read = read
+        self._origin = origin_of(first) if "://" in first else ""
+        self._places = {first: "#"}
+        self._left = _MOST_NODES
+        self.held: dict[str, Json] = {}
+
+    def gather(self, document: Json) -> None:
+        """Rewrite the references of a description."""
+        (first,) = self._places
+        waiting = [(document, first)]
+        while waiting:
+            node, name = waiting.pop()
+            self._left -= 1
+            if self._left < 0:
+                raise ApiError("its description has too many parts", UNDESCRIBED)
+            if isinstance(node, list):
+                waiting += [(one, name) for one in node]
+            elif isinstance(node, dict):
+                pointer = node.get("$ref")
+                if isinstance(pointer, str):
+                    node["$ref"] = self._here(pointer, name, waiting)
+                waiting += [(one, name) for one in node.values()]
+
+    def _here(self, pointer: str, name: str, waiting: list[tuple[Json, str]]) -> str:
+        file, _, place = pointer.partition("#")
+        if file:
+            far = "://" in name or "://" in file
+            name = urljoin(name, file) if far else normpath(join(dirname(name), unquote(file)))
+        if not self._near(name):
+            return pointer
+        if name not in self._places:
+            if len(self._places) > _MOST_FILES:
+                raise ApiError(f"it refers to more than {_MOST_FILES} files", UNDESCRIBED)
+            number = str(len(self.held))
+            self._places[name] = f"#/{_FILES}/{number}"
+            self.held[number] = self._read(name)
+            waiting.append((self.held[number], name))
+        return self._places[name] + place
+
+    def _near(self, name: str) -> bool:
+        with suppress(ApiError):
+            return (origin_of(name) if "://" in name else "") == self._origin
+        return False
+
+
+def _named(name: str) -> str:
+    return f"the file {printable(name)[:200]}, to which its description refers,"
+
+
 class Api:
     """One API of a project. Used by one thread at a time; `cancel` may be any thread's."""
 
@@ -152,7 +216,7 @@ class Api:
             elif found is not None:
                 self._description = self._read(found)
             else:
-                self._description = self._read(self._local())
+                self._description = self._read(self._local(self.setting.spec_file))
         return self._description
 
     def fresh(self, until: float) -> tuple[Description | None, Description]:
@@ -192,30 +256,56 @@ class Api:
             raise ApiError(f"its description is neither JSON nor YAML: {reason}", UNDESCRIBED)
         return plain_value(node)
 
-    def _local(self) -> bytes:
+    def _local(self, name: str) -> bytes:
         if self.setting.spec_inline is not None:
             return json.dumps(self.setting.spec_inline, sort_keys=True).encode()
-        path = inside(self.setting.spec_file, self._folder)
+        content = self._file(name)
+        if self.setting.kind == GRAPHQL:
+            return content
+        return self._whole(content, name, self._file)
+
+    def _file(self, name: str) -> bytes:
+        path = inside(name, self._folder)
+        what = "its `spec_file`" if name == self.setting.spec_file else _named(name)
         try:
             if path is None:
-                raise ApiError("its `spec_file` leads out of the project", UNDESCRIBED)
+                raise ApiError(f"{what} leads out of the project", UNDESCRIBED)
             with path.open("rb") as file:
                 content = file.read(_MOST_SPEC + 1)
         except OSError as problem:
             why = problem.strerror or type(problem).__name__
-            raise ApiError(f"its `spec_file` cannot be read: {why}", UNDESCRIBED) from None
+            raise ApiError(f"{what} cannot be read: {why}", UNDESCRIBED) from None
         if len(content) > _MOST_SPEC:
             raise ApiError(f"its description has more than {_MOST_SPEC >> 20} MiB", UNDESCRIBED)
         return content
 
+    def _whole(self, content: bytes, name: str, read: Callable[[str], bytes]) -> bytes:
+        """Give a description with the files that it refers to in it."""
+        if b"$ref" not in content:
+            return content
+        document = self._parsed(content)
+        files = _Files(name, lambda one: self._parsed(read(one)))
+        files.gather(document)
+        if not files.held or not isinstance(document, dict):
+            return content
+        return json.dumps({**document, _FILES: files.held}).encode()
+
     def _fetched(self, until: float, tag: str = "") -> tuple[bytes | None, str]:
         """Fetch the description; `None` where the API says that it has not changed."""
-        asking = self._describing(tag)
+        asking, setting = self._describing(tag), self.setting
         reply = self.transport.fetch(asking, until)
         if reply.status == _NOT_MODIFIED and tag:
             return None, tag
         check_status(reply)
-        return reply.body, reply.headers.get("etag", "")
+        if setting.kind == GRAPHQL or setting.spec_url is None:
+            return reply.body, reply.headers.get("etag", "")
+
+        def further(name: str) -> bytes:
+            found = self.transport.fetch(replace(asking, url=name, known=""), until)
+            check_status(found)
+            return found.body
+
+        return self._whole(reply.body, asking.url, further), reply.headers.get("etag", "")
 
     def _describing(self, tag: str) -> Asking:
         setting = self.setting

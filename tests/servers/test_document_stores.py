@@ -160,7 +160,10 @@ def test_a_server_that_is_gone_leaves_the_question_open(
     assert "canary-key" not in str(answer)
 
 
-def test_init_begins_a_project_with_a_store(store_server: stores.Served, tmp_path: Path) -> None:
+def test_init_begins_a_project_with_a_store(
+    store_server: stores.Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     store_server.fill("orders", orders(20))
     address = store_server.setting.partition("uri: '")[2].partition("'")[0]
     scheme, _, rest = address.partition("://")
