@@ -18,6 +18,7 @@ from constat.logic import Constant
 from constat.plan import Absence, Fold, Join
 from constat.plan.forward import Strategy
 from constat.plan.forward.words import head_words, step_words
+from constat.project.settings import SparkSetting
 from constat.session import Session
 from constat.session.plan_explaining import (
     PlanQuestion,
@@ -103,7 +104,9 @@ def _stage(explained: ExplainedPlan, stage: Stage) -> Iterator[str]:
     beside = sorted({explained.graded[one] for one in stage.predicates if one in explained.graded})
     if beside:
         yield f"  what is not certain of {', '.join(beside)}, computed a second time"
-    if report is None or report.strategy == stage.strategy.value:
+    if stage.number in explained.spark:
+        yield from (f"  {line}" for line in explained.spark[stage.number])
+    elif report is None or report.strategy == stage.strategy.value:
         yield f"  by {stage.strategy.value}: {stage.why}"
     else:
         yield f"  by {report.strategy}, planned by {stage.strategy.value}: {stage.why}"
@@ -395,6 +398,7 @@ def _label(text: str) -> str:
 # Without `--analyze` nothing is asked and nothing computed; the figures are estimates.
 
 _FORMATS: Final = ("text", "json", "dot")
+_ENGINES: Final = ("forward", "spark")
 
 
 @frozen
@@ -408,11 +412,16 @@ class _Wanted:
     mode: str | None
     word_size: str
     timeout: float
+    engine: str
+    remote: str | None
 
     @property
     def question(self) -> PlanQuestion:
         strategy = None if self.strategy is None else Strategy(self.strategy)
-        return PlanQuestion(strategy, False if self.no_magic else None, self.timeout)
+        remote = SparkSetting(self.remote) if self.remote else None
+        on_spark = self.engine == _ENGINES[1]
+        magic = False if self.no_magic else None
+        return PlanQuestion(strategy, magic, self.timeout, on_spark, remote)
 
     def program(self, path: str) -> ProgramFile:
         mode = None if self.mode is None else Mode(self.mode)
@@ -457,6 +466,19 @@ class _Wanted:
     default=3600.0,
     help="Stop --analyze after so many seconds.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(_ENGINES),
+    default=_ENGINES[0],
+    show_default=True,
+    help="Who would compute it; spark shows its statements, and which rules it refuses.",
+)
+@click.option(
+    "--remote",
+    metavar="ADDRESS",
+    envvar="SPARK_REMOTE",
+    help="PROGRAM: the server for --engine spark --analyze; a project names its own.",
+)
 @project_option
 def command(
     subject: str,
@@ -485,12 +507,17 @@ def command(
       constat explain-plan examples/reach/reach.dl -F examples/reach/facts --analyze --strategy loop
       constat explain-plan "is_vip(?c)" --format json
       constat explain-plan "is_vip(?c)" --format dot
+      constat explain-plan examples/reach/reach.dl -F examples/reach/facts --engine spark
 
     Exit codes: 0 the plan is shown, 2 bad usage, configuration or rules, 78 a construct that is
     not supported.
     """
     wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
     question = wanted.question
+    if question.on_spark and form != "text":
+        raise click.UsageError("--engine spark is shown as text")
+    if subject.endswith(".dl") and question.on_spark and analyze and question.spark is None:
+        raise click.UsageError("--engine spark --analyze needs --remote ADDRESS for a program")
     if subject.endswith(".dl"):
         found = _program(wanted.program(subject), question, analyze=analyze, as_json=form == "json")
         if isinstance(found, int):

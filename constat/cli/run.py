@@ -95,6 +95,12 @@ _FOREVER: Final = 1e9
     help="Where Spark keeps what it computes; default: a temporary folder, if it runs here.",
 )
 @click.option(
+    "--parquet",
+    metavar="FOLDER",
+    default="",
+    help="Let Spark write each .output there as Parquet; its rows do not come here.",
+)
+@click.option(
     "--word-size",
     type=click.Choice(("32", "64")),
     default="32",
@@ -153,6 +159,10 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     texts: dict[str, str] = {}
     use_utf8()
     summary: RunSummary | ConstatError
+    if given["parquet"] and given["check"] != OFF:
+        raise click.UsageError(
+            "--check counts rows that come here, and --parquet leaves them there"
+        )
     try:
         with watching() as observe:
             show = printed.extend if as_json else write_pieces
@@ -188,6 +198,7 @@ def _options(  # noqa: PLR0913  one argument for each option
     engine: str,
     remote: str | None,
     scratch: str,
+    parquet: str,
     word_size: str,
     timeout: float | None,
     threads: int | None,
@@ -206,14 +217,18 @@ def _options(  # noqa: PLR0913  one argument for each option
         Resources(seconds=seconds, memory=memory or 0, threads=threads or 0),
         None if strategy is None else Strategy(strategy),
         check,
-        _spark(remote, scratch) if engine == "spark" else None,
+        _spark(engine, remote, scratch, parquet),
     )
 
 
-def _spark(remote: str | None, scratch: str) -> SparkSetting:
+def _spark(engine: str, remote: str | None, scratch: str, parquet: str) -> SparkSetting | None:
+    if engine != "spark":
+        if parquet:
+            raise click.UsageError("--parquet is for --engine spark; --output names files here")
+        return None
     if not remote:
         raise click.UsageError("--engine spark needs --remote ADDRESS, like sc://localhost:15002")
-    return SparkSetting(remote, scratch)
+    return SparkSetting(remote, scratch, results=parquet)
 
 
 def _json(summary: RunSummary, printed: Iterable[str]) -> dict[str, object]:

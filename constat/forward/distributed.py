@@ -17,11 +17,14 @@ from constat.spark import (
     load_table,
     run_stage,
     send,
+    statements,
     unsupported,
+    way_of,
+    write_there,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from constat.evaluation import StageReport
     from constat.forward.gathering import Gathered
@@ -34,8 +37,10 @@ if TYPE_CHECKING:
 _REFUSED = 78
 
 
-def compute_on_spark(run: StageRun, sources: Mapping[str, Gathered]) -> None:
+def compute_on_spark(run: StageRun, sources: Mapping[str, Gathered]) -> dict[str, int]:
     """Compute all stages of a plan; the wanted relations are in the run's database then.
+
+    Or they are where the server wrote them: then it gives how many rows each has.
 
     Raises `ConstatError` for what Spark cannot compute exactly, and where it fails.
     """
@@ -55,12 +60,20 @@ def compute_on_spark(run: StageRun, sources: Mapping[str, Gathered]) -> None:
             report = _computed(run, relations, stage)
             run.reports.append(report)
             _tell(run, stage, report)
-        for name in dict.fromkeys(one.relation for one in run.plan.wanted):
+        wanted = list(dict.fromkeys(one.relation for one in run.plan.wanted))
+        if setting.results:
+            predicates = run.plan.program.program.predicates
+            return {
+                name: write_there(relations, name, predicates[name].columns, setting.results)
+                for name in wanted
+            }
+        for name in wanted:
             fetch(relations, run.database, name)
     except SparkFailureError as problem:
         raise failed(str(problem), ours=problem.ours) from None
     finally:
         connection.close()
+    return {}
 
 
 def _load(run: StageRun, relations: SparkRelations, name: str, gathered: Gathered) -> None:
@@ -130,6 +143,16 @@ def failed(reason: str, *, ours: bool) -> ConstatError:
     return ConstatError([Diagnostic("C0682", message, note=note, help=edit)])
 
 
-def planned_for_spark(plan: ForwardPlan) -> dict[str, str]:
-    """Name the rules of a plan that Spark does not compute, with reasons."""
-    return unsupported(plan, SparkTables(plan))
+def lines_for_spark(plan: ForwardPlan, stage: Stage) -> Iterator[str]:
+    """Say how Spark computes a stage: the way, then each statement with what it is for."""
+    tables = SparkTables(plan)
+    yield way_of(plan, stage)
+    against = unsupported(plan, tables)
+    own = {
+        plan.program.rules[one.plan.rule].id for one in (*stage.base, *stage.recursive)
+    } & against.keys()
+    if own:
+        yield from (f"refuses {rule}: {against[rule]}" for rule in sorted(own))
+        return
+    for label, text in statements(plan, stage, tables):
+        yield f"{label}: {text}"

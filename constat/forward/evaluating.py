@@ -322,6 +322,7 @@ class _Evaluation:
 
         stored = StoredRelations(database)
         run = StageRun(plan, database, stored, self.options, bounds, may_look)
+        elsewhere: Mapping[str, int] = {}
         try:
             unfit = self._loaded(plan, task, database, gathering)
             if unfit:
@@ -330,12 +331,12 @@ class _Evaluation:
             if self.options.spark is None:
                 run.run()
             else:
-                self._on_spark(run, task, gathering)
+                elsewhere = self._on_spark(run, task, gathering)
             doubted = task.doubted(plan, database)
             if doubted and not self._is_loose(gathering, task.division):
                 database.close()
                 return doubted
-            return self._results(run, task, gathering, doubted)
+            return replace(self._results(run, task, gathering, doubted), elsewhere=elsewhere)
         except OpenStageError as problem:
             database.close()
             return _opened_by(plan, problem.stage, task)
@@ -351,12 +352,12 @@ class _Evaluation:
                     problem.add_note(line)
             raise
 
-    def _on_spark(self, run: StageRun, task: Task, gathering: Gathering) -> None:
+    def _on_spark(self, run: StageRun, task: Task, gathering: Gathering) -> Mapping[str, int]:
         """Compute the stages on a Spark server, and bring what is wanted here."""
         from constat.forward.distributed import compute_on_spark  # noqa: PLC0415  loaded when it is used
 
         sources = {name: gathering.found[task.origin(name)] for name in run.plan.inputs}
-        compute_on_spark(run, sources)
+        return compute_on_spark(run, sources)
 
     def _derived_by(self, stage: Stage, task: Task) -> frozenset[str]:
         """Name the predicates of the program that a stage derives, itself or beside others."""

@@ -121,7 +121,8 @@ class Results:
     whole relations; those of open atoms are in their outcomes. `left` names the predicates that
     bulk evaluation has left to the reference engine, with reasons; `below` those that what was
     computed in bulk rests on, `erring` the relations that list the instances of their rules that
-    err. `loose` names predicates below of which the reference engine may decide more.
+    err. `loose` names predicates below of which the reference engine may decide more. `elsewhere`
+    counts the rows of relations that were written where they were computed, and are not here.
     """
 
     wanted: tuple[Atom, ...]
@@ -136,6 +137,7 @@ class Results:
     erring: Mapping[str, Erring] = field(default_factory=dict)
     loose: Mapping[str, str] = field(default_factory=dict)
     labels: Labels = field(default_factory=Labels)
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
 
     def is_closed(self, place: int) -> bool:
         """Whether the rows of a wanted atom are all there are, for certain, and hold no labels."""
@@ -179,6 +181,8 @@ class Results:
 
     def count(self, place: int) -> int:
         """How many certain rows match a wanted atom."""
+        if self.elsewhere:
+            return self.elsewhere[self.relation(place)]
         if not self.is_in_bulk(place):
             return sum(len(batch) for batch in self.batches(place))
         if _is_free(self.wanted[place]):

@@ -66,11 +66,14 @@ class SparkSetting:
     `remote` may hold a token. `folder` is where the server keeps what it computes, seen by all of
     its workers; empty stands for a temporary folder of this machine, if the server runs here.
     `tables` tells for predicates which table of Spark holds their rows, or which path of Parquet.
+    Into `results`, which no configuration names, the server writes what is wanted, in place of
+    sending it here.
     """
 
     remote: str = field(repr=False)
     folder: str = ""
     tables: Mapping[str, str] = field(default_factory=dict)
+    results: str = ""
 
 
 _ENGINES: Final = ("spark",)

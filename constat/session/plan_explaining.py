@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from constat.catalog.fact_files import FactFile
     from constat.evaluation import Externals, Observer, Range
     from constat.forward import Input
+    from constat.project.settings import SparkSetting
     from constat.session.querying import Compiled
     from constat.session.running import RunnableProgram
     from constat.syntax import Mode
@@ -45,11 +46,14 @@ class PlanQuestion:
     strategy: Strategy | None = None
     magic: bool | None = None
     seconds: float = 3600.0
+    on_spark: bool = False
+    """Whether to tell what a Spark Connect server would run, or ran: that of `spark`."""
+    spark: SparkSetting | None = None
 
     @property
     def options(self) -> PlanOptions:
         """The planner's options."""
-        return PlanOptions(strategy=self.strategy, magic=self.magic)
+        return PlanOptions(strategy=self.strategy, magic=self.magic, encode=not self.on_spark)
 
 
 @frozen
@@ -73,6 +77,8 @@ class ExplainedPlan:
     loose: Mapping[str, str] = field(default_factory=dict)
     graded: Mapping[str, str] = field(default_factory=dict)
     guards: frozenset[str] = frozenset()
+    spark: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """What Spark runs for each stage: how, then its statements, or why a rule is refused."""
     told: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
     """What the sources of inputs were told, so that other rows did not come."""
 
@@ -162,7 +168,15 @@ def _planned(
 ) -> ExplainedPlan:
     started = time.perf_counter()
     plan = plan_forward(program, wanted, sizes, question.options)
-    return ExplainedPlan(plan, frozenset(sizes.counts), time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    spark = _on_spark(plan) if question.on_spark else {}
+    return ExplainedPlan(plan, frozenset(sizes.counts), seconds, spark=spark)
+
+
+def _on_spark(plan: ForwardPlan) -> dict[int, tuple[str, ...]]:
+    from constat.forward.distributed import lines_for_spark  # noqa: PLC0415  loaded when it is used
+
+    return {stage.number: tuple(lines_for_spark(plan, stage)) for stage in plan.stages}
 
 
 def _computed(
@@ -183,6 +197,7 @@ def _computed(
         measured=True,
         graded=graded,
         loose_above=MANY if graded else None,
+        spark=question.spark if question.on_spark else None,
     )
     try:
         results = evaluate(program, wanted, inputs, options, observe)
@@ -205,6 +220,7 @@ def _computed(
         results.loose,
         {name: made[name] for name in plan.relations if name in made},
         frozenset() if (one := results.graded) is None else frozenset({*one.guards, *one.erring}),
+        _on_spark(plan) if question.on_spark else {},
         {call.demand.predicate.name: call.demand.ranges for call in results.calls},
     )
 

@@ -297,7 +297,8 @@ def run_program(
     )
     with Replacements() as files:
         with computed(computation, options.engine) as relations:
-            written = [_write(one, relations, show, files) for one in outputs]
+            there = options.spark.results if options.spark is not None else ""
+            written = [_write(one, relations, show, files, there) for one in outputs]
             written += [_print_size(name, relations, show) for name in _sizes(program)]
             checks = relations.checks
             if options.check == BACKGROUND:
@@ -382,8 +383,17 @@ def _require_folder(folder: Path, option: str) -> None:
         )
 
 
-def _write(output: OutputFile, relations: Relations, show: Print, files: Replacements) -> Written:
+def _write(
+    output: OutputFile,
+    relations: Relations,
+    show: Print,
+    files: Replacements,
+    written_there: str = "",
+) -> Written:
     name = output.predicate.name
+    if written_there:
+        path = f"{written_there.rstrip('/')}/{name}"
+        return Written(name, relations.count(name), "parquet", path)
     body = relations.lines(output)
     count = relations.count(name)
     if output.path is None:

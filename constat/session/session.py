@@ -575,6 +575,8 @@ class Session(
         if not analyze:
             planned: ExplainedPlan = explain_query(compiled, question)
             return planned
+        if question.on_spark:
+            question = replace(question, spark=self._spark())
         with self._evaluating(observe) as tiers:
             computed: ExplainedPlan = analyze_query(compiled, tiers.externals, question, self._tell)
         return computed

@@ -10,9 +10,9 @@ Public names: `SparkConnection`, `SparkRelations`, `run_stage`, `unsupported`, `
 from __future__ import annotations
 
 from constat.spark.connection import SparkConnection, SparkFailureError
-from constat.spark.loading import fetch, load_files, load_table, send
+from constat.spark.loading import fetch, load_files, load_table, send, write_there
 from constat.spark.relations import SparkRelations, SparkTables
-from constat.spark.stages import run_stage, statements, unsupported
+from constat.spark.stages import run_stage, statements, unsupported, way_of
 
 __all__ = [
     "SparkConnection",
@@ -26,4 +26,6 @@ __all__ = [
     "send",
     "statements",
     "unsupported",
+    "way_of",
+    "write_there",
 ]

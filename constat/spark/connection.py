@@ -99,11 +99,11 @@ class SparkConnection:
         """Keep the rows of a query as Parquet, which ends their lineage; give their number."""
         return self.save_written(written(query), path, schema)
 
-    def save_written(self, text: str, path: str, schema: str) -> int:
+    def save_written(self, text: str, path: str, schema: str, mode: str = "overwrite") -> int:
         """As `save`, for a query that is written out already."""
 
         def work() -> int:
-            self._session.sql(text).write.mode("overwrite").parquet(path)
+            self._session.sql(text).write.mode(mode).parquet(path)
             return int(self._session.read.schema(schema).parquet(path).count())
 
         return self.guarded(work)

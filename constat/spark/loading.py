@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.catalog.fact_files import FactFile
-    from constat.logic import Predicate, Row
+    from constat.logic import Column, Predicate, Row
     from constat.plan.forward import Relation
     from constat.spark.relations import SparkRelations
     from constat.sql import Database
@@ -33,7 +33,16 @@ if TYPE_CHECKING:
 # A value goes over exactly or not at all, as with DuckDB: a column whose type leaves a doubt is
 # refused, and a cell that is no value ends the statement that reads it.
 
-_SOURCE: Final = "constat_source"
+_WRITTEN: Final = MappingProxyType(
+    {
+        Kind.NUMBER: "BIGINT",
+        Kind.UNSIGNED: "DECIMAL(20,0)",
+        Kind.FLOAT: "DOUBLE",
+        Kind.DECIMAL: "DECIMAL(38,12)",
+        Kind.DATE: "DATE",
+        Kind.BOOL: "BOOLEAN",
+    }
+)
 _LOADED: Final = "loaded_from_spark"
 _LONGEST: Final = 1 << 20
 _MOST_SENT: Final = 5_000_000
@@ -363,6 +372,42 @@ def _arrow(kind: Kind) -> Any:  # noqa: ANN401  a type of Arrow
 
 
 # ------------------------------------------------------------------------------- results
+
+
+def write_there(
+    relations: SparkRelations, name: str, columns: Sequence[Column], folder: str
+) -> int:
+    """Let the server write a relation as Parquet, under the names and types of its columns.
+
+    Raises `ConstatError` where it does not, as into a folder that is there.
+    """
+    stored = relations.stored(name)
+    relations.make_distinct(name)
+    outputs = [
+        (column.name, _told(trees.bare(f"c{place}"), column.kind))
+        for place, column in enumerate(columns)
+    ] or [("there", trees.bare("c0"))]
+    query = trees.select(outputs, source=trees.table(stored.view))
+    kinds = [f"`{column.name}` {_WRITTEN.get(column.kind, 'STRING')}" for column in columns]
+    path = f"{folder.rstrip('/')}/{name}"
+    schema = ", ".join(kinds) or "`there` BIGINT"
+    try:
+        return relations.connection.save_written(written(query), path, schema, "error")
+    except SparkFailureError as problem:
+        message = f"Spark does not write `{name}`: {problem}"
+        note = "it writes into folders that are new"
+        help_ = "name another folder: `--parquet FOLDER`"
+        raise ConstatError([Diagnostic("C0607", message, note=note, help=help_)]) from None
+
+
+def _told(node: exp.Expr, kind: Kind) -> exp.Expr:
+    match kind:
+        case Kind.DATE:
+            return trees.cast(node, trees.typed("DATE"))
+        case Kind.BOOL:
+            return trees.binary("=", node, trees.text("true"))
+        case _:
+            return node
 
 
 def fetch(relations: SparkRelations, database: Database, name: str) -> None:

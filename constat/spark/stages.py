@@ -14,6 +14,8 @@ from constat.evaluation import (
     ignore_event,
 )
 from constat.plan import Fold, Join
+from constat.plan.forward import edge_closure
+from constat.spark.closures import Doubling
 from constat.spark.connection import SparkFailureError
 from constat.spark.functions import written
 from constat.spark.loading import stated
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     from constat.evaluation import Observer, Resources
     from constat.logic import Kind, Row
-    from constat.plan.forward import ForwardPlan, Pipeline, Stage
+    from constat.plan.forward import EdgeClosure, ForwardPlan, Pipeline, Stage
     from constat.spark.relations import Part, SparkRelations, SparkTables
     from constat.sql.stages import Variant
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 STATEMENT: Final = "spark statement"
 ROUNDS: Final = "spark rounds"
+DOUBLING: Final = "spark doubling"
 _MOST_WRITTEN: Final = 50
 
 
@@ -90,6 +93,9 @@ def run_stage(
     Raises `SparkFailureError` where the server fails, `ResourceError` at a bound.
     """
     started = time.monotonic()
+    closure = edge_closure(relations.plan, stage)
+    if closure is not None:
+        return _closed(relations, stage, closure, resources, observe)
     _need_distinct(relations, (*stage.base, *stage.recursive))
     rounds = Rounds(relations, stage, resources, observe)
     try:
@@ -110,6 +116,37 @@ def run_stage(
         strategy=ROUNDS if stage.recursive else STATEMENT,
         rounds=rounds.rounds,
         rows=rows,
+        seconds=time.monotonic() - started,
+    )
+
+
+def way_of(plan: ForwardPlan, stage: Stage) -> str:
+    """Say in which way a stage is computed."""
+    closure = edge_closure(plan, stage)
+    if closure is not None:
+        return f"{DOUBLING}: the paths over {closure.edge}, doubled while that saves rounds"
+    if stage.recursive:
+        return f"{ROUNDS}: what each finds is kept, until one finds nothing"
+    return f"{STATEMENT}: not recursive"
+
+
+def _closed(
+    relations: SparkRelations,
+    stage: Stage,
+    closure: EdgeClosure,
+    resources: Resources,
+    observe: Observer,
+) -> StageReport:
+    """Compute a stage that is the closure of edges."""
+    started = time.monotonic()
+    [name] = stage.predicates
+    doubling = Doubling(relations, name, closure, resources, observe)
+    doubling.compute()
+    return StageReport(
+        number=stage.number,
+        strategy=DOUBLING if doubling.doubled else ROUNDS,
+        rounds=doubling.rounds,
+        rows={name: relations.count(name)},
         seconds=time.monotonic() - started,
     )
 

@@ -1,7 +1,11 @@
-"""A Spark Connect server on the loopback interface: Sail, in this process."""
+"""A Spark Connect server on the loopback interface: Sail, in this process.
+
+`CONSTAT_SPARK` names another one that runs already, as one of the JVM, for the same tests.
+"""
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import TYPE_CHECKING
 
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark_server() -> Iterator[str]:
     """Give the address of a server; without the wheels its tests are skipped."""
+    if "CONSTAT_SPARK" in os.environ:
+        yield os.environ["CONSTAT_SPARK"]
+        return
     reason = "Spark's client and Sail are not installed (`make spark`)"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -20,10 +20,11 @@ from constat.plan.forward.operators import (
     Strategy,
     Wanted,
 )
-from constat.plan.forward.planning import PASSES, plan_forward
+from constat.plan.forward.planning import PASSES, EdgeClosure, edge_closure, plan_forward
 
 __all__ = [
     "PASSES",
+    "EdgeClosure",
     "ForwardPlan",
     "Layout",
     "Pipeline",
@@ -36,5 +37,6 @@ __all__ = [
     "Statistics",
     "Strategy",
     "Wanted",
+    "edge_closure",
     "plan_forward",
 ]

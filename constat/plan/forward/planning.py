@@ -38,7 +38,7 @@ from constat.plan.forward.demand import (
     settled,
 )
 from constat.plan.forward.estimates import Draft, Pass, TypedRule, distinct_of, follow, plan_rule
-from constat.plan.forward.operators import ForwardPlan, PlanOptions, Statistics, Wanted
+from constat.plan.forward.operators import ForwardPlan, PlanOptions, Stage, Statistics, Wanted
 from constat.plan.forward.pipelines import TEXTS, compile_pipelines, encode_columns
 from constat.plan.forward.strategies import INTEGERS, choose_strategies
 
@@ -324,13 +324,64 @@ def _copied(draft: Draft, exits: list[int]) -> str:
     """The relation that the only other rule copies as it is, or nothing."""
     if len(exits) != 1:
         return ""
-    rule = draft.program.rules[exits[0]]
+    return copied_by(draft.program.rules[exits[0]])
+
+
+def copied_by(rule: Rule) -> str:
+    """Name the relation that a rule copies as it is, or nothing."""
     match rule.body:
         case (Positive(atom),) if atom.terms == rule.head.terms:
             names = {term.name for term in atom.terms if isinstance(term, Variable)}
             return atom.predicate if len(names) == len(atom.terms) else ""
         case _:
             return ""
+
+
+@frozen
+class EdgeClosure:
+    """What a stage is that computes which rows of `edge` follow on each other.
+
+    A row leads from the value of column `source` to that of column `target`, within the values of
+    the columns `groups`.
+    """
+
+    edge: str
+    source: int
+    target: int
+    groups: tuple[int, ...]
+
+
+def edge_closure(plan: ForwardPlan, stage: Stage) -> EdgeClosure | None:
+    """Recognise a stage of one relation: a copy of its edges, and a rule that adds an edge.
+
+    It is the closure of the edges then, by the conditions of `linearise`.
+    """
+    if len(stage.predicates) != 1 or stage.stated or plan.relations[stage.predicates[0]].given:
+        return None
+    name = stage.predicates[0]
+    rules = [one for one in plan.program.rules if one.head.predicate == name]
+    if len(rules) != 2:  # noqa: PLR2004  the copy and the rule that adds an edge
+        return None
+    for copy, adding in (rules, rules[::-1]):
+        edge = copied_by(copy)
+        if not edge or edge == name:
+            continue
+        whole = replace(adding, body=tuple(_over(one, edge, name) for one in adding.body))
+        read = [used for one in adding.body for used in predicates_of(one)]
+        found = closure_of(0, whole)
+        if found is None or sorted(read) != sorted([name, edge]):
+            continue
+        if len(found.sources) == len(found.targets) == 1:
+            ends = {*found.sources, *found.targets}
+            groups = tuple(n for n in range(len(copy.head.terms)) if n not in ends)
+            return EdgeClosure(edge, found.sources[0], found.targets[0], groups)
+    return None
+
+
+def _over(literal: Literal, name: str, other: str) -> Literal:
+    if isinstance(literal, Positive) and literal.atom.predicate == name:
+        return Positive(replace(literal.atom, predicate=other))
+    return literal
 
 
 # A projection holds for the same values of the kept variables. It is made only where the stage
