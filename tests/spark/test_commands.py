@@ -111,7 +111,9 @@ def test_results_stay_where_they_were_computed(place: Place, spark_server: str) 
     there = place.run(PROGRAM, "--remote", spark_server, "--parquet", str(folder), engine="spark")
     assert there.code == 0, there.err
     assert place.results() == {}
-    found = duckdb.sql(f"SELECT a, b FROM '{folder}/path/*.parquet' ORDER BY ALL").fetchall()
+    with duckdb.connect() as database:
+        query = f"SELECT a, b FROM '{folder}/path/*.parquet' ORDER BY ALL"
+        found = database.execute(query).fetchall()
     assert found == [(1, 2), (1, 3), (1, 4)] + [(a, b) for a in (2, 3, 4) for b in (2, 3, 4)]
     again = place.run(PROGRAM, "--remote", spark_server, "--parquet", str(folder), engine="spark")
     assert codes(again) == ["C0607"]
