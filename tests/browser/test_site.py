@@ -52,12 +52,27 @@ def test_the_search_knows_pages_codes_and_commands(site: Path) -> None:
     found = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     places = {entry["location"].partition("#")[0] for entry in found["docs"]}
     assert {"tutorial/files.html", "codes/analysis.html", "commands.html", "format.html"} <= places
+    assert {"rest.html", "graphql.html", "mcp.html"} <= places
+    told = {entry["location"] for entry in found["docs"]}
+    assert {"rest.html#post-v1prove", "graphql.html#asked", "mcp.html#draft_rules"} <= told
+
+
+def test_the_site_gives_the_schema_of_the_configuration_and_the_document_of_openapi(
+    site: Path,
+) -> None:
+    schema = json.loads((site / "constat.schema.json").read_text(encoding="utf-8"))
+    assert "databases" in schema["properties"]
+    assert "/v1/prove" in json.loads((site / "openapi.json").read_text(encoding="utf-8"))["paths"]
 
 
 def test_pages_fit_a_phone_and_the_search_finds(site: Path, browser: Browser) -> None:
     with browser.new_context() as context:
         page = _opened(site, context)
-        for place in ("index.html", "tutorial/files.html", "comparison.html", "commands.html"):
+        for place in (
+            *("index.html", "tutorial/files.html", "tutorial/packages.html", "comparison.html"),
+            *("commands.html", "rest.html", "graphql.html", "mcp.html", "guide/rules.html"),
+            *("figures.html", "codes/packages.html", "rules/lending.html"),
+        ):
             for width in _WIDTHS:
                 page.set_viewport_size({"width": width, "height": 800})
                 page.goto(f"{_HOST}{place}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import posixpath
 import re
 import zipfile
@@ -21,7 +22,10 @@ import yaml
 from mkdocs.structure.files import File, Files
 
 from constat.cli.commands import cli
+from constat.project.loading import SCHEMA
+from constat.server import openapi
 from tests.browser.finding import PYTHON
+from tests.docs.references import graphql, mcp, rest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +123,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what lies beside the code, and the help of the commands."""
     files.append(File.generated(config, "commands.md", content=commands()))
+    for name, content in (
+        *(("rest.md", rest()), ("graphql.md", graphql()), ("mcp.md", mcp())),
+        ("openapi.json", json.dumps(openapi(), indent=1)),
+        ("constat.schema.json", SCHEMA.read_text(encoding="utf-8")),
+    ):
+        files.append(File.generated(config, name, content=content))
     files.append(File.generated(config, "playground/constat.zip", content=archive()))
     # Without it the page says that this copy of the site has no Python.
     for part in PYTHON.glob("*.*"):
