@@ -109,6 +109,14 @@ spark: $(STAMP) ## Fetch Spark's client and the server Sail into .venv/spark/ fo
 		--no-deps "pyspark-client>=4.1,<5" "pysail>=0.7" googleapis-common-protos grpcio grpcio-status \
 		protobuf pyarrow zstandard || echo "Spark is not available"
 
+# Each has requirements of its own, and so its own environment.
+.PHONY: orchestrators
+orchestrators: $(STAMP) ## Fetch Airflow and Dagster into .venv/ for the tests of examples/pipelines.
+	@for one in dagster apache-airflow; do place=$(VENV)/$${one#apache-}; \
+		test -e $$place/installed.stamp || { $(BIN)/uv venv --quiet --python $(BIN)/python $$place && \
+		$(BIN)/uv pip install --quiet --python $$place/bin/python $$one && \
+		touch $$place/installed.stamp; } || echo "$$one is not available"; done
+
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
@@ -178,7 +186,7 @@ test-data: install ## Run the tests on public databases (CONSTAT_DATA names thei
 OUTSIDE := postgres or mariadb or stores or sandbox or browser or notebook or newcomer or site or spark or data
 
 .PHONY: test-examples
-test-examples: install dbt ## Run examples, libraries and the commands of pages whole, of which the core has samples.
+test-examples: install dbt orchestrators ## Run examples, libraries and the commands of pages whole, of which the core has samples.
 	$(EXTRA) "examples and not ($(OUTSIDE)) and not slow"
 
 .PHONY: test-faults
@@ -190,7 +198,7 @@ test-laws: install ## Run the long families of cases, of which the core has samp
 	$(EXTRA) "laws and not (examples or faults or $(OUTSIDE)) and not slow"
 
 .PHONY: test-extras
-test-extras: install browser servers stores dbt ## Run the tests of all extras.
+test-extras: install browser servers stores dbt orchestrators ## Run the tests of all extras.
 	$(EXTRA) "($(subst spark or ,,$(OUTSIDE)) or examples or faults or laws) and not spark and not slow"
 	@$(MAKE) --no-print-directory test-spark
 

@@ -105,6 +105,7 @@ def operations() -> tuple[Operation, ...]:
     """Give everything that can be asked."""
     return (
         *_about_goals(),
+        *_about_rows(),
         *_about_certificates(),
         *_about_the_project(),
         *_in_words(),
@@ -117,7 +118,6 @@ def _about_goals() -> tuple[Operation, ...]:
     goal = {"goal": _text(1)}
     supposed = {"add": _texts(), "remove": _texts()}
     settings = {"type": "object", "additionalProperties": _text(), "maxProperties": 1_000}
-    rows = {"query": _text(1), **_page(), "check": _check()}
     top = _number_of(1, 20, default=3)
     return (
         Operation(
@@ -134,6 +134,27 @@ def _about_goals() -> tuple[Operation, ...]:
             lambda service, caller, given: service.why(given["goal"], by=caller.name),
             *(goal, ("goal",), "Why"),
         ),
+        Operation(
+            *("why_not", "/v1/why-not", "viewer", "Say why a goal does not hold."),
+            lambda service, _, given: service.why_not(given["goal"]),
+            *(goal, ("goal",), "WhyNot"),
+        ),
+        Operation(
+            *("what_if", "/v1/what-if", "viewer", "Answer a goal under suppositions."),
+            lambda service, _, given: service.what_if(given.pop("goal"), **given),
+            *({**goal, **supposed, "settings": settings}, ("goal",), "WhatIf"),
+        ),
+        Operation(
+            *("missing", "/v1/missing", "viewer", "Find facts that would prove a goal."),
+            lambda service, _, given: service.missing(given.pop("goal"), **given),
+            *({**goal, "top": top}, ("goal",), "Missing"),
+        ),
+    )
+
+
+def _about_rows() -> tuple[Operation, ...]:
+    rows = {"query": _text(1), **_page(), "check": _check()}
+    return (
         Operation(
             *("query", "/v1/query", "viewer", "Find all answers of a goal with variables."),
             lambda service, _, given: service.query(given.pop("query"), **given),
@@ -153,21 +174,6 @@ def _about_goals() -> tuple[Operation, ...]:
             lambda service, _, given: service.more(given.pop("cursor"), **given),
             {"cursor": _text(1, 200), "most": _page()["most"]},
             *(("cursor",), "Rows"),
-        ),
-        Operation(
-            *("why_not", "/v1/why-not", "viewer", "Say why a goal does not hold."),
-            lambda service, _, given: service.why_not(given["goal"]),
-            *(goal, ("goal",), "WhyNot"),
-        ),
-        Operation(
-            *("what_if", "/v1/what-if", "viewer", "Answer a goal under suppositions."),
-            lambda service, _, given: service.what_if(given.pop("goal"), **given),
-            *({**goal, **supposed, "settings": settings}, ("goal",), "WhatIf"),
-        ),
-        Operation(
-            *("missing", "/v1/missing", "viewer", "Find facts that would prove a goal."),
-            lambda service, _, given: service.missing(given.pop("goal"), **given),
-            *({**goal, "top": top}, ("goal",), "Missing"),
         ),
     )
 

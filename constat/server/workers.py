@@ -12,6 +12,7 @@ Example: `Workers(2).run(lambda peers: serve(peers))`.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
 import json
 import mmap
@@ -133,8 +134,6 @@ class SharedTurns:
 
     def take(self, name: str) -> bool:
         """Take a turn; false where the caller has none left."""
-        import fcntl  # noqa: PLC0415  not on every system
-
         digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
         place = int.from_bytes(digest[:4], "big") % _CALLERS * _TURN.size
         # The clock is that of the machine, and the same for all.

@@ -54,7 +54,7 @@ function mistake(one, texts) {
   if (line !== undefined && line !== null) {
     const end = span.end_line === span.line ? span.end_column : line.length + 1;
     const marks = "^".repeat(Math.max(1, end - span.column));
-    parts.push(make("pre", { class: "marked" }, `${line}\n${" ".repeat(span.column - 1)}${marks} ${one.label || ""}`));
+    parts.push(make("pre", { class: "marked", tabindex: "0" }, `${line}\n${" ".repeat(span.column - 1)}${marks} ${one.label || ""}`));
   }
   if (one.note) parts.push(make("p", {}, "Why: ", ...ticked(one.note)));
   if (one.help) parts.push(make("p", {}, "Edit: ", ...ticked(one.help)));

@@ -165,8 +165,8 @@ export function history(caller) {
   const proofs = globalThis.proofsOfThisTab.map((one, at, all) => {
     const earlier = all.slice(0, at).reverse().find((each) => each.goal === one.goal);
     return row(make("code", {}, one.goal), verdict(one.verdict), one.at, make("div", { class: "line" },
-      button("Compare with now", diff(one.certificate), { "aria-label": `Compare ${one.goal} with now` }),
-      earlier ? button("With the one before", diff(earlier.certificate, one.certificate), { "aria-label": `Compare ${one.goal} with the one before` }) : ""));
+      button("Compare with now", diff(one.certificate), { "aria-label": `Compare with now: ${one.goal}` }),
+      earlier ? button("With the one before", diff(earlier.certificate, one.certificate), { "aria-label": `With the one before: ${one.goal}` }) : ""));
   });
   list.append(section("Proofs of this tab", proofs.length ? table(["Goal", "Verdict", "When", "What has changed"], proofs, "Proofs").element
     : make("p", {}, "None yet.")));
