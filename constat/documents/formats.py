@@ -382,9 +382,13 @@ def read_pdf(data: bytes) -> Parsed:
         if file.is_encrypted and not file.decrypt(""):
             _refuse("it is locked by a password")
         for number, page in enumerate(file.pages, 1):
-            written.headings.append((written.length, 1, f"page {number}"))
+            begun, before = written.length, len(written.parts)
+            written.headings.append((begun, 1, f"page {number}"))
             for line in page.extract_text().splitlines():
                 written.line(line.rstrip())
+            laid_out = page.extract_text(extraction_mode="layout")
+            text, last = "".join(written.parts[before:]), number == len(file.pages)
+            written.tables += _laid_out_tables(laid_out, text, begun, last=last)
     except (UnreadableError, MemoryError):
         raise
     except Exception as problem:  # noqa: BLE001  a library over bytes of anybody
@@ -392,6 +396,68 @@ def read_pdf(data: bytes) -> Parsed:
     if not any(part.strip() for part in written.parts):
         raise UnreadableError("it holds no text; pictures of pages have to be read by OCR before")
     return written.parsed(f"pypdf {pypdf.__version__}", _first_line("".join(written.parts)))
+
+
+_CELL: Final = re.compile(r"\S+(?: \S+)*")
+_LONGEST_ROW: Final = 10_000
+
+
+def _laid_out_tables(laid_out: str, text: str, begun: int, *, last: bool) -> Iterator[Table]:
+    """Yield the tables of a page, by what stands side by side; `begun` is where its text begins.
+
+    A table is lines of as many cells each, with two blanks or more between them. A line that may be
+    a part of a cell, or rows that may go on, are trouble. What is a cell has to stand in the text.
+    """
+    lines: list[tuple[list[str], bool]] = []
+    blank = True
+    for line in laid_out.splitlines():
+        cells = _CELL.findall(line[:_LONGEST_ROW])
+        if cells:
+            lines.append((cells, blank))
+        blank = not cells
+    at = place = 0
+    while at < len(lines):
+        header, after = lines[at][0], at + 1
+        if len(header) > 1:
+            while after < len(lines) and len(lines[after][0]) == len(header):
+                after += 1
+            trouble = _trouble_below(lines[after : after + 2], last=last)
+            rows = [cells for cells, _ in lines[at + 1 : after]]
+            if rows or trouble:
+                table, place = _placed(header, rows, trouble, (text, begun, place))
+                yield table
+        at = after
+
+
+def _trouble_below(below: list[tuple[list[str], bool]], *, last: bool) -> str:
+    """Say why the lines below a table may belong to it; empty where they do not."""
+    if not below:
+        return "" if last else "it may go on on the next page"
+    if len(below[0][0]) > 1:
+        return "its rows have different numbers of cells"
+    if not below[0][1] or any(len(cells) > 1 for cells, _ in below[1:]):
+        return "a line below it may be a part of a cell"
+    return ""
+
+
+def _placed(
+    header: list[str], rows: list[list[str]], trouble: str, where: tuple[str, int, int]
+) -> tuple[Table, int]:
+    """Give a table with the places of its rows in the text, and the end of the last one."""
+    text, begun, place = where
+    found: list[tuple[int, int]] = []
+    for cells in (header, *rows):
+        words = r"\s+".join(re.escape(one) for cell in cells for one in cell.split())
+        match = re.compile(rf"(?<!\S){words}(?!\S)").search(text, place)
+        if match is None:
+            trouble = trouble or "its cells cannot be told from the words around them"
+            break
+        place = match.end()
+        found.append((begun + match.start(), begun + match.end()))
+    start = found[0][0] if found else begun
+    pairs = zip(rows, found[1:], strict=False)
+    listed = tuple(TableRow(tuple(cells), *one) for cells, one in pairs)
+    return Table(tuple(header), listed, start, trouble), place
 
 
 def _refuse(reason: str) -> NoReturn:
