@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from constat.documents.formats import read_pdf
@@ -24,7 +26,7 @@ PRICE = """
 
 
 def pdf(
-    rows: list[tuple[str, ...]], style: str = "", below: str = "<p>Valid until May.</p>"
+    rows: Sequence[tuple[str, ...]], style: str = "", below: str = "<p>Valid until May.</p>"
 ) -> bytes:
     cells = "".join(f"<tr>{''.join(f'<td>{one}</td>' for one in row)}</tr>" for row in rows)
     head = "<tr><th>Item</th><th>Name</th><th>Unit price</th></tr>"
@@ -50,7 +52,7 @@ def test_a_table_has_its_rows_and_their_words() -> None:
     ],
 )
 def test_rows_that_cannot_be_told_apart_are_trouble(
-    rows: list[tuple[str, ...]], style: str, reason: str
+    rows: Sequence[tuple[str, ...]], style: str, reason: str
 ) -> None:
     table = next(x for x in read_pdf(pdf(rows, style)).tables if x.header[0] == "Item")
     assert reason in table.trouble
