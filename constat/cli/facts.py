@@ -63,7 +63,7 @@ def verdict_json(result: Result) -> dict[str, object]:
 
 
 @click.command(name="tell", cls=PlainCommand)
-@click.argument("text")
+@click.argument("text", default="")
 @click.option("--by", required=True, metavar="NAME", help="Who tells it.")
 @click.option(
     "--as",
@@ -74,6 +74,8 @@ def verdict_json(result: Result) -> dict[str, object]:
 )
 @click.option("--then", "goal", default="", metavar="GOAL", help="Prove GOAL afterwards.")
 @click.option("--note", "remark", default="", metavar="TEXT", help="Where it comes from.")
+@click.option("--document", default="", metavar="NAME", help="The words of a document, not TEXT.")
+@click.option("--section", default="", metavar="TITLE", help="Of the document only this section.")
 @draft_option
 @click.option("--yes", is_flag=True, help="Keep what was found without asking.")
 @format_option
@@ -85,6 +87,8 @@ def tell_command(  # noqa: PLR0913  each part of what is told has an option
     atoms: tuple[str, ...],
     goal: str,
     remark: str,
+    document: str,
+    section: str,
     draft: str,
     yes: bool,
     form: str,
@@ -96,7 +100,8 @@ def tell_command(  # noqa: PLR0913  each part of what is told has an option
     value has to stand in one sentence, as it is or in another spelling ("1 million" is 1000000),
     and the sentence has to affirm it. What was found is shown and kept once it is confirmed: as the
     word of the person who tells it, with the sentence, and the model as what found it. What is
-    refused is shown with the reason.
+    refused is shown with the reason. With --document the words are those of a document of the
+    project, which a model reads only where `read_by_model` says so; the fact names it by its hash.
 
     Examples:
       constat facts tell "C009 has gold" --as "customer_tier(C009, gold)" --by eve --yes
@@ -105,9 +110,13 @@ def tell_command(  # noqa: PLR0913  each part of what is told has an option
     Exit codes: 0 kept, 4 nothing was kept, 2 bad usage, configuration or facts. With --then those
     of `prove`, with --draft those of `ask`.
     """
+    if bool(text) == bool(document):
+        raise click.UsageError("give either TEXT or --document NAME")
     with _telling(project, goal, draft) as (own, session):
         with watching() as observe, session.observing(observe):
-            told = session.provide_facts(text, author=by, goal=goal, atoms=atoms)
+            told = session.provide_facts(
+                text, author=by, goal=goal, atoms=atoms, document=document, section=section
+            )
         if form == "text":
             _show(told)
         kept = told.keep(remark) if told.said and (yes or _confirmed(form)) else ()

@@ -84,6 +84,24 @@ class Documents:
             )
         return "\n".join(parsed.text[start:end].rstrip() for start, end in ranges)
 
+    def words(self, name: str, title: str = "", *, by_model: bool = False) -> tuple[str, str]:
+        """Give the text of a document, or of its sections with a title, and which file that is.
+
+        With `by_model` a model is about to read it: C0888 where the project does not say so.
+        """
+        document = self.open(name)
+        if by_model and not self.readable(document.name):
+            message = f"no model may read the document `{document.name}`"
+            hint = "a person can write `read_by_model: true` below its name in `documents:`"
+            raise ConstatError([Diagnostic("C0888", message, help=hint)])
+        if document.parsed is None:
+            message = f"the document `{document.name}` cannot be read: {document.failure}"
+            raise ConstatError([Diagnostic("C0583", message)])
+        where = f"document {document.name}, {document.hash}"
+        if title:
+            return self.section(document.name, title), f"{where}, section {title}"
+        return document.parsed.text, where
+
     def readable(self, name: str) -> bool:
         """Tell whether a language model may be told what a document says."""
         return any(

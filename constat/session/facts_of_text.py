@@ -63,9 +63,12 @@ class Told:
     response: str = ""
     usage: Usage = field(default_factory=Usage)
     session: Listening | None = field(default=None, repr=False, compare=False)
+    source: str = ""
+    """Which document the text is of, with its hash; empty for none."""
 
     def keep(self, note: str = "") -> tuple[StoredFact, ...]:
         """Keep the facts that the text says, as stated by its author."""
+        note = "; ".join(filter(None, (self.source, note)))
         return tuple(
             self._session.facts.add(
                 one.fact,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -182,13 +183,26 @@ class Reviewing(ABC):
         return other
 
     def provide_facts(
-        self, text: str, *, author: str, goal: str = "", atoms: Sequence[str] = ()
+        self,
+        text: str = "",
+        *,
+        author: str,
+        goal: str = "",
+        atoms: Sequence[str] = (),
+        document: str = "",
+        section: str = "",
     ) -> Told:
         """Read facts from what somebody tells in words; nothing is kept before `Told.keep`.
 
         A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
-        proves `goal` again. Raises `ConstatError` where no model is configured.
+        proves `goal` again. With `document` the words are those of a document of the project, or
+        of its `section`, and `author` says that they are so. Raises `ConstatError` where no model
+        is configured, or may not read the document.
         """
         from constat.session.facts_of_text import tell  # noqa: PLC0415  loaded when it is used
 
-        return tell(self._whole, text, author=author, goal=goal, atoms=atoms)
+        source = ""
+        if document:
+            text, source = self._whole.documents.words(document, section, by_model=not atoms)
+        told = tell(self._whole, text, author=author, goal=goal, atoms=atoms)
+        return replace(told, source=source) if source else told
