@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from tests.faults import projects, warm
 from tests.faults.kills import KINDS as KEPT
-from tests.faults.kills import FaultError, RefusedError, cli, need, whole
+from tests.faults.kills import FaultError, RefusedError, cli, is_new, need, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,7 +175,7 @@ class _Full:
         found = projects.names(self.project)
         self.known |= found if learn else set()
         need(found <= self.known, f"files stay: {sorted(found - self.known)}")
-        stay = [one.name for one in (self.disk / "tmp").iterdir()]
+        stay = [one.name for one in (self.disk / "tmp").iterdir() if not is_new(one)]
         need(not stay, f"temporary files stay: {stay}")
 
 

@@ -16,7 +16,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from tests.faults import projects, warm
-from tests.faults.kills import need, whole
+from tests.faults.kills import is_new, need, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ def run(kind: str, rounds: int, base: Path, draw: random.Random, counts: Counter
         if name == "SIGKILL" or number % 10 == 0:
             undisturbed()
             whole(folder)
-        stay = [one.name for one in temporary.iterdir()]
+        stay = [one.name for one in temporary.iterdir() if not is_new(one)]
         need(not stay, f"round {number}: temporary files stay: {stay}")
         new = projects.names(folder) - known
         need(not new, f"round {number}: files stay: {sorted(new)}")
