@@ -74,7 +74,7 @@ _COMMANDS: Final = (
     (
         "watch",
         "Print what follows and what does not any more, as facts change.",
-        "watch.watch_command",
+        "stored.watch_command",
     ),
     ("facts", "State facts, list them, take them back.", "facts.command"),
     ("mcp", "Serve the project to agents.", "faces.mcp_command"),

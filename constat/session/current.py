@@ -25,6 +25,7 @@ from constat.incremental import Fact, Maintained, NotKeptError, StateBusyError, 
 from constat.logic import Atom, Constant, Kind, has_null_cells, is_of_type, parse_value
 from constat.plan.compilation import rules_by_head
 from constat.plan.forward import PlanOptions, Relation, Sizes, plan_forward
+from constat.plan.forward.demand import reachable
 from constat.session.asked_goals import read_query
 from constat.session.querying import Compiled, compile_query, row_goals
 from constat.sql import Database
@@ -315,8 +316,6 @@ def _demanded(compiled: Compiled) -> tuple[AnalysedProgram, Atom, str]:
 
 def _outside(compiled: Compiled) -> tuple[str, ...]:
     """Name the predicates from outside that a goal may read."""
-    from constat.plan.forward.demand import reachable  # noqa: PLC0415  asked for few goals
-
     below = reachable(compiled.program, [compiled.goal.predicate])
     return tuple(sorted(below & compiled.program.external))
 
