@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # backward/forward algorithm" (2015), and Gupta, Mumick and Subrahmanian, "Maintaining views
 # incrementally" (1993).
 
-_SHARE: Final = 0.15
+_SHARE: Final = 0.02
 """Of the rows of everything, so many bindings may be made; above that all is evaluated anew."""
 LEAST: Final = 20_000.0
 """So many bindings may be made however few rows there are."""
@@ -513,7 +513,7 @@ class Maintained:
 
 def _run(run: Run, reading: Reading, delta: Overlay, into: set[Row]) -> None:
     if delta.rows:
-        into |= run.heads(replace(reading, delta=delta))
+        into |= run.heads(Reading(reading.reader, reading.budget, delta))
 
 
 def _stamped_rows(results: Results, name: str) -> list[tuple[Row, int]]:

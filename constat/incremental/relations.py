@@ -180,6 +180,7 @@ class Kept:
         self.name = name
         self.kinds = tuple(kinds)
         self._codes = codes
+        self._plain = all(kind is Kind.NUMBER for kind in kinds)
         self._whole: Columns = tuple(range(len(kinds)))
         self.base: list[Array] = []
         self.marks: Array = np.zeros(0, dtype=np.int64)
@@ -249,7 +250,7 @@ class Kept:
 
     def add(self, row: Row, mark: int) -> None:
         """Take a row that is not there."""
-        place = self._place(row)
+        place = self._gone.rows.get(row)
         if place is not None and self.marks[place] == mark:
             self._gone.remove(self.gone.pop(place))
             return
@@ -320,7 +321,9 @@ class Kept:
 
     # ----------------------------------------------------------------------------------- arrays
 
-    def _numbers(self, columns: Columns, key: Row) -> list[int] | None:
+    def _numbers(self, columns: Columns, key: Row) -> Sequence[int] | None:
+        if self._plain:
+            return key  # type: ignore[return-value]  # numbers stand for themselves
         found = []
         for column, value in zip(columns, key, strict=True):
             kind = self.kinds[column]
@@ -401,13 +404,26 @@ def difference(
     if not sum(sizes):
         return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
     packed = pack(both)
-    order = np.lexsort(list(reversed(both))) if packed is None else np.argsort(packed)
-    parts = both if packed is None else [packed]
+    if packed is not None:
+        before, after = packed[: sizes[0]], packed[sizes[0] :]
+        return ~_are_in(before, after), ~_are_in(after, before)
+    order = np.lexsort(list(reversed(both)))
     alike = np.ones(sum(sizes) - 1, dtype=bool)
-    for one in parts:
+    for one in both:
         taken = one[order]
         alike &= taken[1:] == taken[:-1]
     twice = np.zeros(sum(sizes), dtype=bool)
     twice[order[1:]] |= alike
     twice[order[:-1]] |= alike
     return ~twice[: sizes[0]], ~twice[sizes[0] :]
+
+
+def _are_in(some: Array, others: Array) -> npt.NDArray[np.bool_]:
+    """Tell of some numbers whether they are among others, which are nearly sorted."""
+    if not len(others):
+        return np.zeros(len(some), dtype=bool)
+    ordered = np.sort(others, kind="stable")
+    places = np.searchsorted(ordered, some)
+    places[places == len(ordered)] = 0
+    found: npt.NDArray[np.bool_] = ordered[places] == some
+    return found

@@ -37,8 +37,9 @@ _RUNS: Final = 3
 
 
 def _rows(path: Path) -> list[Row]:
-    found = duckdb.sql(f"SELECT * FROM '{path}'").fetchall()
-    return [tuple([c if isinstance(c, int) else str(c) for c in row]) for row in found]
+    found = duckdb.sql(f"SELECT * FROM '{path}'")
+    assert found is not None
+    return [tuple([c if isinstance(c, int) else str(c) for c in row]) for row in found.fetchall()]
 
 
 def _full(name: str, folder: Path) -> float:
