@@ -115,6 +115,7 @@ CONSTAT_KEY_PASSPHRASE
 ANTHROPIC_API_KEY
                  the key of models of this provider, unless `key:` in
                  constat.yaml names another variable (see `constat models`)
+SPARK_REMOTE     the Spark Connect server of `run --engine spark`, without --remote
 others           those that constat.yaml names as ${NAME}, in connections and
                  facts; a missing one is an error that names it
 

@@ -308,6 +308,14 @@ def _too_many(name: str, rows: int) -> ConstatError:
     )
 
 
+def _too_many_back(name: str, rows: int) -> ConstatError:
+    return refused(
+        f"`{name}` has {rows:,} rows, which would come from Spark to this machine",
+        f"at most {_MOST_SENT:,} rows of a result do that",
+        "leave them there: `constat run --engine spark --parquet FOLDER`, or ask for fewer",
+    )
+
+
 def _travel(relations: SparkRelations, database: Database, name: str, query: exp.Query) -> None:
     """Send rows as tables of Arrow, some at a time."""
     stored = relations.stored(name)
@@ -425,6 +433,9 @@ def fetch(relations: SparkRelations, database: Database, name: str) -> None:
         text = written.replace(f'"{_LOADED}"', source)
         database.guarded(lambda: database.connection.driver.execute(text))
     elif stored.parts or stored.in_place:
+        rows = relations.count(name)
+        if rows > _MOST_SENT:
+            raise _too_many_back(name, rows)
         whole = trees.everything(trees.table(stored.view))
         database.connection.register(_LOADED, relations.connection.arrow(whole))
         query = trees.select(outputs, source=trees.table(_LOADED))
