@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,14 +10,11 @@ from tests.bench.peers.generate import Size, write
 from tests.bench.peers.workloads import WORKLOADS
 from tests.cli.running import run
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 @pytest.mark.parametrize("name", sorted(WORKLOADS))
 def test_a_workload_has_the_same_results(name: str, tmp_path: Path, spark_server: str) -> None:
     write(name, tmp_path, Size.SMALL)
-    command = ["run", WORKLOADS[name].program, "-F", tmp_path, "-D-", "-w"]
+    command: list[str | Path] = ["run", WORKLOADS[name].program, "-F", tmp_path, "-D-", "-w"]
     here = run(*command)
     there = run(*command, "--engine", "spark", "--remote", spark_server)
     assert (here.code, there.code) == (0, 0), there.err
