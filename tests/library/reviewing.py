@@ -1,9 +1,10 @@
-"""Proofs as pages for somebody who knows the field and no logic: two rest on wrong rules.
+"""Proofs as pages for somebody who knows the field and no logic: some rest on wrong rules.
 
     python -m tests.library.reviewing FOLDER [ROUND]
 
 In: a folder that does not exist yet, and the round: 1 has ten libraries with a page of each, 2 the
-other two with four pages of each.  Out: `01.html` and so on in it, and no word of which two are
+other two with four pages of each, 3 two pages of each library of which the first two rounds have no
+wrong one.  Out: `01.html` and so on in it, and no word of which two are
 wrong.  Each wrong one comes from a copy of a library with one comparison written otherwise, so that
 certificate and page are in order, and only what the rule requires is not what its words say.
 """
@@ -23,7 +24,7 @@ from constat.memory import Memory, from_openai
 from constat.proof.report.page import to_html
 from tests.examples.projects import ROOT, copy_example
 
-USAGE: Final = "usage: python -m tests.library.reviewing FOLDER [1 | 2]"
+USAGE: Final = "usage: python -m tests.library.reviewing FOLDER [1 | 2 | 3]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,64 @@ OTHERS: Final = (
         ),
     ),
 )
-ROUNDS: Final = {"1": FIRST, "2": OTHERS}
+
+_BROKEN: Final = (
+    Exhibit(
+        "software",
+        "software-supply-chain",
+        "may_release(Harbor)",
+        *("vulnerabilities.dl", "?rank < ?fixed.", "?fixed < ?rank."),
+    ),
+    Exhibit(
+        "ownership",
+        "ownership-control",
+        "directly_controls(Birch, Cedar)",
+        *("control.dl", "?held * 2.0 > ?counted,", "?counted > ?held * 2.0,"),
+    ),
+    Exhibit(
+        "laundering",
+        "anti-money-laundering",
+        'open_alert(Jarndyce, "due diligence missing")',
+        *("alerts.dl", "?passed < ?years.", "?years < ?passed."),
+    ),
+    Exhibit(
+        "families",
+        "tax-benefit",
+        "entitled(Carol, Cal, 2025-06-02)",
+        *("award.dl", "?age < ?limit.", "?limit < ?age."),
+    ),
+    Exhibit(
+        "privacy",
+        "data-protection",
+        "must_erase(Q-Ada, A1)",
+        *("basis.dl", "?day >= ?given,", "?given >= ?day,"),
+    ),
+    Exhibit(
+        "parts",
+        "supply-chain",
+        'originating("city bike")',
+        *("parts.dl", "?total - ?price * ?share", "?total + ?price * ?share"),
+    ),
+    Exhibit(
+        "screening",
+        "clinical-eligibility",
+        "eligible(Eve, PRESS)",
+        *("eligibility.dl", "?day <= ?last.", "?last <= ?day."),
+    ),
+    Exhibit(
+        "credit",
+        "credit-decision",
+        "approved(A1)",
+        *("decision.dl", "?score >= ?approve,", "?approve >= ?score,"),
+    ),
+)
+THIRD: Final = tuple(
+    one
+    for broken in _BROKEN
+    for one in (*(right for right in FIRST if right.library == broken.library), broken)
+)
+"""Two proofs of each library of which no wrong one was shown: the second rests on a wrong rule."""
+ROUNDS: Final = {"1": FIRST, "2": OTHERS, "3": THIRD}
 
 
 def prove(exhibit: Exhibit, folder: Path, *, broken: bool = True) -> tuple[str, str]:
