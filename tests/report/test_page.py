@@ -289,6 +289,33 @@ def test_a_yes_says_which_change_turns_it_and_on_which_facts_it_rests(
     assert "What the sources say: found holds for 7." in change
 
 
+ABSENT = """
+.decl member(n: number)
+.decl joined(n: number, years: number)
+.decl loyal(n: number)
+.decl goal(n: number)
+@[says = "member {n} is not loyal"]
+goal(?n) :- member(?n), !loyal(?n).
+@[id = LOYAL] @[says = "{n} has been there for {years} years, at least 5"]
+loyal(?n) :- joined(?n, ?years), %s.
+"""
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_what_has_to_be_absent_is_told_with_the_rule_that_does_not_give_it(*, wrong: bool) -> None:
+    program = analysed(ABSENT % ("?years <= 5" if wrong else "?years >= 5"))
+    years = 7 if wrong else 3
+    tables = {"member": Table(((1,),)), "joined": Table(((1, years),))}
+    page = to_html(certificate(ask(program, "goal(1)", tables)))
+    shown = page[page.index("What would change it") : page.index("By whose rule")]
+    said = f"joined of 1 is {years}, {'more' if wrong else 'less'} than 5"
+    assert f"It is not so that loyal holds for 1: {said}." in shown
+    whose = page[page.index("By whose rule") : page.index("Assumptions")]
+    assert "LOYAL</a>" in whose
+    assert ("Its words and what it requires differ:" in whose) is wrong
+    assert f"Because {said}." in page
+
+
 def test_the_day_that_the_facts_are_of_is_another_than_that_of_the_decision() -> None:
     members = json.loads(vip("is_vip(C1)"))
     members["header"]["as_of"] = "2026-01-31T00:00:00Z"

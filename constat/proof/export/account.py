@@ -11,16 +11,25 @@ Example: of ``is_vip(C001)`` step 1 is "C001 is a VIP", and the steps below it a
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.logic import OPEN, Comparison, Kind, NullCell, Open, Spoken
 from constat.proof.decoding import decode_row
-from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of, veiled_of
+from constat.proof.export.denial import (
+    Conclusion,
+    Reason,
+    absent,
+    denied,
+    reasons_of,
+    veiled_of,
+)
 from constat.proof.export.document import Document, capital, shortened
 from constat.proof.export.lookups import Lookups
 from constat.proof.export.steps import (
+    ABSENCE,
     RULE,
     meets,
     steps_of,
@@ -50,6 +59,7 @@ if TYPE_CHECKING:
     from constat.proof.sentences import Speech
     from constat.proof.whynot import Attempt
 
+_MOST_ABSENCES: Final = 12
 _ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
 
 
@@ -109,6 +119,8 @@ class Account:
     reasons: tuple[Reason, ...] = ()
     veiled: tuple[Reason, ...] = ()
     """Reasons of which a view does not tell whether they are some."""
+    absences: tuple[tuple[int, tuple[Conclusion, ...]], ...] = ()
+    """Steps that say an absence, each with why it is so; see `with_absences`."""
 
     def node(self, step: Step) -> Members | None:
         """Return the certificate's node of a step; ``None`` for what lies between nodes."""
@@ -224,6 +236,22 @@ def account_of(certificate: bytes, speech: Speech = PLAIN) -> Account:
         reasons_of(denial) if refused else (),
         veiled_of(denial) if refused else (),
     )
+
+
+def with_absences(account: Account) -> Account:
+    """Say why conclusions are not there that an answer rests on, of the first few of its steps."""
+    document = account.document
+    predicates = document.program.program.predicates
+    found: dict[int, tuple[Conclusion, ...]] = {}
+    for place in account.order:
+        step = account.steps[place]
+        if step.kind != ABSENCE or not document.program.rule_numbers(step.predicate):
+            continue
+        row = decode_row(step.row, predicates[step.predicate].kinds)
+        found[place] = absent(document, account.lookups, step.predicate, row)
+        if len(found) >= _MOST_ABSENCES:
+            break
+    return replace(account, absences=tuple(found.items()))
 
 
 def goal_of(document: Document) -> tuple[Predicate, OpenRow]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 MOST_REASONS: Final = 4
 """How many principal reasons a notice gives."""
 _MOST_CONCLUSIONS: Final = 40
+_MOST_BELOW_ABSENCE: Final = 6
 
 Shape = tuple[str, "OpenRow"]
 
@@ -94,11 +95,17 @@ def denied(document: Document, lookups: Lookups) -> tuple[Conclusion, ...]:
     return tuple(_Walk(document, lookups).run((name, row)))
 
 
+def absent(document: Document, lookups: Lookups, name: str, row: OpenRow) -> tuple[Conclusion, ...]:
+    """Return why a conclusion is not there on which an answer rests: it first, then those below."""
+    return tuple(_Walk(document, lookups, _MOST_BELOW_ABSENCE).run((name, row)))
+
+
 class _Walk:
     """Goes from the goal down, in the order in which conclusions are met."""
 
-    def __init__(self, document: Document, lookups: Lookups) -> None:
+    def __init__(self, document: Document, lookups: Lookups, most: int = _MOST_CONCLUSIONS) -> None:
         self.document = document
+        self.most = most
         self.lookups = lookups
         self.orders = orders_of(document)
         self.numbers: dict[Shape, int] = {}
@@ -113,7 +120,7 @@ class _Walk:
     def number(self, shape: Shape) -> int | None:
         """Return the place of a conclusion; ``None`` where there are too many."""
         if shape not in self.numbers:
-            if len(self.numbers) >= _MOST_CONCLUSIONS:
+            if len(self.numbers) >= self.most:
                 return None
             self.numbers[shape] = len(self.numbers)
             self.waiting.append(shape)

@@ -80,6 +80,7 @@ _MOST_CONFLICTS: Final = 8
 _MOST_LISTED: Final = 6
 _MOST_FOLDED: Final = 40
 _MOST_OPEN: Final = 8
+_MOST_WHY: Final = 3
 """So many rules are told open where more than those that give the goal may decide."""
 _MOST_FACTS: Final = 4
 _MOST_ENDS: Final = 4
@@ -248,12 +249,14 @@ def _turning(account: Account, roots: Sequence[int]) -> list[str]:
     facts: dict[str, None] = {}
     waiting, met = list(roots), set(roots)
     while waiting:
-        step = account.steps[waiting.pop(0)]
+        place = waiting.pop(0)
+        step = account.steps[place]
         for one in account.tests(step):
             if one.turned:
                 compared[f"{text(one.sentence)}: {text(one.turned)} turns it"] = None
         if step.kind == ABSENCE:
-            absent[text(step.sentence)] = None
+            why = _not_there(account, place)[:1]
+            absent["".join([text(step.sentence), *(f": {text(one)}" for one in why)])] = None
         elif step.kind in {FACT, ROW} and not _is_configured(account, step):
             facts[text(step.sentence)] = None
         # What a closed set rests on is all there is.
@@ -266,6 +269,12 @@ def _turning(account: Account, roots: Sequence[int]) -> list[str]:
     room = _MOST_LISTED - len(named)
     every = [*list(compared)[: room - min(len(absent), 2)], *absent]
     return [*every[:room], *named]
+
+
+def _not_there(account: Account, place: int) -> list[str]:
+    """Say at what the rules fail that could give what an answer needs to be absent."""
+    said = decisive(dict(account.absences).get(place, ()))
+    return [one for one in said if one != account.steps[place].sentence]
 
 
 def _is_configured(account: Account, step: Step) -> bool:
@@ -326,7 +335,9 @@ def _ruled(account: Account) -> str:
     used = [place for place in used if document.rules[place]["body"]] or used
     # Of what is not so every rule below it is a way that was followed: one of them decides.
     with_body = [place for place, rule in enumerate(document.rules) if rule["body"]]
-    places = with_body if account.denial or not used else used
+    behind = _behind_absences(account)
+    absent = [one for one in with_body if document.rules[one]["id"] in behind]
+    places = with_body if account.denial or not used else sorted({*used, *absent})
     places = [place for place in places if _is_written(document, place)]
     first = [place for place in _deciding_rules(account) if place in places] or places
     # Of those below, what compares, excludes or counts may decide as well.
@@ -335,6 +346,7 @@ def _ruled(account: Account) -> str:
         if step.rule is not None:
             numbers[step.rule] = min(number, numbers.get(step.rule, number))
     tried = {path.attempt.rule for one in account.denial for path in one.paths}
+    tried |= set(_behind_absences(account))
     below_them = [
         place
         for place in places
@@ -342,8 +354,11 @@ def _ruled(account: Account) -> str:
         and _decides(document, place)
         and (place in numbers or document.rules[place]["id"] in tried)
     ]
-    below_them.sort(key=lambda place: numbers.get(place, len(account.numbers)))
-    first += below_them[: max(0, _MOST_OPEN - len(first))]
+    # A rule whose words are not what it requires comes before all others.
+    unlike = {place for place in below_them if _contradicted(document, place)}
+    last = len(account.numbers)
+    below_them.sort(key=lambda place: (place not in unlike, numbers.get(place, last)))
+    first += below_them[: max(len(unlike), _MOST_OPEN - len(first))]
     items = [_rule_said(account, place) for place in first]
     rest = [place for place in places if place not in first]
     first_rules = f"<ul>{''.join(f'<li>{one}' for one in items)}</ul>" if items else ""
@@ -354,6 +369,16 @@ def _ruled(account: Account) -> str:
         below += f"<li>and {len(rest) - _MOST_FOLDED:,} more rules, in the audit"
     more = f"{counted(len(rest), 'more rule')} it rests on. {_approved_in_all(document, rest)}"
     return f"{first_rules}<details><summary>{more}</summary><ul>{below}</ul></details>"
+
+
+def _behind_absences(account: Account) -> frozenset[str]:
+    """Name the rules that could give what an answer needs to be absent."""
+    return frozenset(
+        path.attempt.rule
+        for _, conclusions in account.absences
+        for one in conclusions
+        for path in one.paths
+    )
 
 
 def _deciding_rules(account: Account) -> list[int]:
@@ -426,6 +451,12 @@ def _rule_said(account: Account, place: int) -> str:
         f'Rule <a href="#r{place}">{text(rule.id)}</a>{version}{whose}.{approved}'
         f"<p>{words}</p>{needs}{unlike}"
     )
+
+
+def _contradicted(document: Document, place: int) -> bool:
+    """Whether the words of a rule say something else than what it requires."""
+    declared = document.program.program.predicates
+    return bool(RuleWords.of(document.program.rules[place], declared).contradicted())
 
 
 def _decides(document: Document, place: int) -> bool:
@@ -747,6 +778,8 @@ class _Outline:
             said.append(f"Because {text(step.reasoning)}.")
         tests = [one for one in account.tests(step) if not self.told_with(step, one.sentence)]
         said += [f"{one.label}: {text(one.sentence)}." for one in tests]
+        why = _not_there(account, place)[:_MOST_WHY]
+        said += [f"Because {text(one)}." for one in why]
         if step.kind == CLOSURE:
             said.append("Every rule was followed as far as it goes; there can be no other row.")
         more = self.left_out[place]

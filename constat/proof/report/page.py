@@ -16,7 +16,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.account import account_of, reading_certificate, with_absences
 from constat.proof.export.drawing import DARK, KINDS, LIGHT, drawing_of, resolved, variables
 from constat.proof.export.pictures import MOST_DRAWN, STYLE, svg_of
 from constat.proof.report.audit import audit, boundary
@@ -33,7 +33,7 @@ _MANY: Final = 400
 @reading_certificate()
 def to_html(certificate: bytes) -> str:
     """Return the report; ``ValueError`` for what is no certificate."""
-    account = account_of(certificate)
+    account = with_absences(account_of(certificate))
     style = page_style()
     scripts = tuple(report_scripts().values())
     hashes = " ".join(_hash(script) for script in scripts)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.account import account_of, reading_certificate, with_absences
 from constat.proof.export.libraries import missing_package
 from constat.proof.report.audit import audit, boundary
 from constat.proof.report.explanation import explanation, opening
@@ -38,7 +38,7 @@ _LINK: Final = re.compile(r'<a href="?#([^" >]*)"?>(.*?)</a>')
 @reading_certificate()
 def to_pdf(certificate: bytes) -> bytes:
     """Return the report as PDF; ``ValueError`` for what is no certificate."""
-    account = account_of(certificate)
+    account = with_absences(account_of(certificate))
     weasyprint = _weasyprint()
     created = account.document.record["created"]
     attachment = weasyprint.Attachment(
