@@ -8,6 +8,7 @@ a view is written from the view, so what is hidden there is in none of them.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from constat.cli.output import Pipe
 
 
+LINEAGE: Final = "openlineage"
 VIEWS: Final = ("subject", "authority", "auditor")
 
 
@@ -66,6 +68,11 @@ VIEWS: Final = ("subject", "authority", "auditor")
     metavar="FILE",
     help="The secret of the salts; without it CERT.salts, made if needed.",
 )
+@click.option(
+    "--send",
+    metavar="URL",
+    help="With --to openlineage: where a collector takes events; OPENLINEAGE_API_KEY is its key.",
+)
 @locale_option
 @click.option("--list", "listed", is_flag=True, help="List the formats.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not say which file was written.")
@@ -79,6 +86,7 @@ def command(  # noqa: PLR0913  one for each option
     view: str | None,
     opened: tuple[str, ...],
     salts: str | None,
+    send: str | None,
     locale: str | None,
     listed: bool,
     quiet: bool,
@@ -103,8 +111,8 @@ def command(  # noqa: PLR0913  one for each option
       constat export c001.json --view auditor --to html -o c001.html
       constat export c001.json --to letter --locale de_DE
 
-    Exit codes: 0 written, 2 bad usage, the certificate is rejected or cannot be read, the format
-    has no word for something in it, or a value cannot be hidden.
+    Exit codes: 0 written or sent, 2 bad usage, the certificate is rejected or cannot be read, the
+    format has no word for something in it, a value cannot be hidden, or an event was not taken.
     """
     if listed:
         _list(as_json=form == "json")
@@ -119,7 +127,22 @@ def command(  # noqa: PLR0913  one for each option
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
-    _write(_formatted(content, chosen, locale), chosen, output, quiet=quiet)
+    written = _formatted(content, chosen, locale)
+    if send is not None:
+        _send(written, target, send, quiet=quiet)
+        return
+    _write(written, chosen, output, quiet=quiet)
+
+
+def _send(written: bytes, target: str | None, url: str, *, quiet: bool) -> None:
+    """Send events of OpenLineage to a collector, one after the other; ends the command."""
+    if target != LINEAGE:
+        raise click.UsageError(f"--send is about events: write --to {LINEAGE}")
+    from constat.cli.lineage import send_events  # noqa: PLC0415  loaded when it is used
+
+    number = send_events(json.loads(written), url, os.environ.get("OPENLINEAGE_API_KEY", ""))
+    if not quiet:
+        note(f"sent: {number} events of OpenLineage")
 
 
 def _formatted(content: bytes, chosen: Format | None, locale: str | None) -> bytes:

@@ -92,9 +92,20 @@ def mcp_command(
 
 
 @click.command(name="serve", cls=PlainCommand)
-@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True)
 @click.option(
-    "--port", metavar="N", type=click.IntRange(1, 65_535), default=_SERVER_PORT, show_default=True
+    *("--host", "host"),
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where it listens; beyond this machine it needs tokens.",
+)
+@click.option(
+    *("--port", "port"),
+    metavar="N",
+    type=click.IntRange(1, 65_535),
+    default=_SERVER_PORT,
+    show_default=True,
+    help="At which port.",
 )
 @click.option(
     *("--workers", "workers"),

@@ -110,6 +110,8 @@ _ENVIRONMENT: Final = """\
 NO_COLOR         no colour on terminals; TERM=dumb has the same effect
 COLUMNS          how wide the terminal is taken to be, for tables
 CONSTAT_DEBUG    show where an error in Constat itself happened
+OPENLINEAGE_API_KEY
+                 the key of the collector that `constat export --send` sends to
 CONSTAT_KEY_PASSPHRASE
                  the passphrase of private keys (keygen, sign, log anchor)
 ANTHROPIC_API_KEY

@@ -218,7 +218,7 @@ def metrics(folder: Path | None = None) -> Metrics | None:
     """Give what counts, where the extra `metrics` is installed."""
     if folder is not None:
         # The package looks at it once, when it is loaded.
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+        os.environ.update(PROMETHEUS_MULTIPROC_DIR=str(folder))
     try:
         import prometheus_client  # noqa: PLC0415  heavy library, loaded on first use
     except ImportError:

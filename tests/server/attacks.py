@@ -344,6 +344,57 @@ WITH_THE_CODE: Final = (
             ),
         ),
     ),
+    # Everybody, differences, rules while they are written, and subscriptions.
+    *(
+        one(f"everybody who is {query}", "/v1/query/everybody", query=query, among=among)
+        for query, among in (
+            ("north(?c)", "known(?c)"),
+            ("known(?c)", ""),
+            ("rich(?c)", "customer(?c, ?n, ?r, ?s)"),
+            ("ssn_of(?c, ?s)", "ssn_of(?c, ?s)"),
+            ("ok(?c)", "placed(?o, ?c, ?a)"),
+            ("blocked(?c)", "known(?c)"),
+        )
+    ),
+    Attack(
+        "a proof of an admin is compared",
+        (
+            Call("/v1/diff", {"before": "@certificate"}),
+            Call("/v1/diff", {"before": "@certificate"}, "clerk"),
+        ),
+        refused=True,
+        before=(Call("/v1/prove", {"goal": "rich(C3)"}, ADMIN),),
+    ),
+    one("a reference that was guessed is compared", "/v1/diff", True, before="certificate/0"),
+    Attack(
+        "a made up proof is compared with now",
+        (Call("/v1/diff", {"before": '{"format": "constat-cert/2"}'}),),
+        refused=True,
+    ),
+    one("a viewer checks rules", "/v1/drafts/check", True, rules="a(1)."),
+    one(
+        "a restricted analyst checks rules",
+        *("/v1/drafts/check", True, "clerk"),
+        rules='.decl leak(s: symbol)\nleak(?s) :- customer(_, "Harald", _, ?s).',
+    ),
+    *(
+        Attack(
+            f"a subscription to {field}",
+            (
+                Call(
+                    "/graphql",
+                    {"query": f"subscription {{ {field} {{ message }} }}"},
+                    headers=(("Accept", "text/event-stream"),),
+                ),
+            ),
+        )
+        for field in (
+            'querying(query: "customer(?a, ?b, ?c, ?d)")',
+            'asking(question: "Who is rich?")',
+            'solving(question: "Who is rich?")',
+            'followingUp(question: "And who else?")',
+        )
+    ),
     one("a program approves", "/v1/drafts/approve", True, MODEL, name="R1", reason="so"),
     one("a program states", "/v1/facts/add", True, MODEL, fact="placed(8, C1, 1)"),
     one("a program confirms", "/v1/ask/confirm", True, MODEL, question="so?", goal="north(C1)"),
