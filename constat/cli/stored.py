@@ -22,6 +22,7 @@ from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.evaluation import NOT_ONE
 from constat.project.settings import CHECKS
 from constat.session import Session
+from constat.session.answers import DIFFERENT
 from constat.store.answers import MOST_BYTES
 from constat.store.materialized import PASSED
 from constat.tiers import age_in_words, parse_age
@@ -382,6 +383,7 @@ _PATIENCE: Final = 60
     help="Seconds between two looks.",
 )
 @click.option("--once", is_flag=True, help="Look once, and end.")
+@click.option("--check", is_flag=True, help="After each look, count what is kept again.")
 @click.option("--keep", is_flag=True, help="Keep what is known, and begin with it the next time.")
 @click.option("--proofs", is_flag=True, help="Print the proof of each change.")
 @click.option(
@@ -397,6 +399,7 @@ def watch_command(  # noqa: PLR0913  each option has a name
     changes: str | None,
     interval: float,
     once: bool,
+    check: bool,
     keep: bool,
     proofs: bool,
     on_change: str | None,
@@ -415,8 +418,8 @@ def watch_command(  # noqa: PLR0913  each option has a name
       constat watch "is_vip(?c)" --once
       constat watch "is_vip(?c)" "is_regular(?c)" --once --keep --format json
 
-    Exit codes: 0 the one look is done; 130 ended by Ctrl-C; 2 bad usage, configuration or rules,
-    also a line of --changes that is no change.
+    Exit codes: 0 the one look is done; 130 ended by Ctrl-C; 7 what is kept is not what follows
+    (--check); 2 bad usage, configuration or rules, also a line of --changes that is no change.
     """
     command = None if on_change is None else _words(on_change)
     with (
@@ -430,11 +433,15 @@ def watch_command(  # noqa: PLR0913  each option has a name
             _introduce(watch.goals())
         found = [*watch.since, *([] if feed is None else feed.take())]
         told.tell(found, watch.goals())
+        if check:
+            _checked(watch)
         while not once:
             time.sleep(interval)
             found = watch.poll() + ([] if feed is None else feed.take())
             if found:
                 told.tell(found, None)
+                if check:
+                    _checked(watch)
     return 0
 
 
@@ -446,6 +453,16 @@ def _words(command: str) -> list[str]:
     if not words:
         raise click.BadParameter("it is empty", param_hint="--on-change")
     return words
+
+
+def _checked(watch: Watch) -> None:
+    """Count again; raises `ConstatError` where something else follows."""
+    for query, found in watch.check():
+        if found.differs:
+            message = f"what is kept of `{query}` is not what follows: {found.why}"
+            hint = "remove the file of what is kept, and report the rules"
+            raise ConstatError([Diagnostic("C0675", message, help=hint)], exit_code=DIFFERENT)
+        note(f"checked {query}: {'the same' if found.passed else f'not checked, {found.why}'}")
 
 
 def _introduce(goals: Sequence[Watching]) -> None:

@@ -17,7 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import Demand, RelationPredicate, Resources, Verdict
+from constat.evaluation import (
+    Answer,
+    Demand,
+    Evidence,
+    Origin,
+    Portion,
+    RelationPredicate,
+    Resources,
+    Verdict,
+)
 from constat.forward.inputs import load_stream
 from constat.forward.results import matches
 from constat.frozen import frozen
@@ -26,14 +35,16 @@ from constat.logic import Atom, Constant, Kind, has_null_cells, is_of_type, pars
 from constat.plan.compilation import rules_by_head
 from constat.plan.forward import PlanOptions, Relation, Sizes, plan_forward
 from constat.plan.forward.demand import reachable
+from constat.recount import Claim, Recount, State, recount
 from constat.session.asked_goals import read_query
 from constat.session.querying import Compiled, compile_query, row_goals
 from constat.sql import Database
+from constat.store.clock import now
 from constat.tiers import Chain
 
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Answer, Externals
+    from constat.evaluation import Externals
     from constat.incremental import Update
     from constat.logic import Predicate, Row, Value
     from constat.session.answers import Answers
@@ -251,6 +262,27 @@ class Watch:
                 raise ConstatError([_not_told(goal)])
         return changed
 
+    def check(self) -> list[tuple[str, Recount]]:
+        """Count the answers that are kept row by row again from the rules, over the kept inputs."""
+        found = []
+        for goal in self._goals:
+            kept, compiled = goal.kept, goal.compiled
+            if kept is None:
+                continue
+            rows = [
+                tuple([row[place] for place in compiled.places])
+                for row in kept.rows(goal.relation)
+                if matches(goal.goal, row)
+            ]
+            if set(_outside(compiled)) <= set(kept.inputs):
+                held = {name: _Held(list(kept.rows(name))) for name in kept.inputs}
+                claim = Claim(compiled.goal, compiled.places, rows)
+                found.append((goal.query, recount(compiled.program, claim, held)))
+            else:
+                why = "not every input below it is kept"
+                found.append((goal.query, Recount(State.NOT_CHECKED, why)))
+        return found
+
     def _read_by(self, goal: _Goal) -> tuple[str, ...]:
         return goal.kept.inputs if goal.kept is not None else _outside(goal.compiled)
 
@@ -302,6 +334,21 @@ class Watch:
     def knows(self, name: str) -> bool:
         """Whether the project declares a relation."""
         return name in self._around.program.program.predicates
+
+
+@frozen
+class _Held:
+    """The kept rows of an input, as whoever checks asks for them."""
+
+    rows: list[Row] = field(hash=False)
+    cost: int = 1
+
+    def answer(self, demand: Demand) -> Answer:
+        keys = set(demand.keys)
+        rows = [row for row in self.rows if tuple([row[n] for n in demand.columns]) in keys]
+        evidence = Evidence("kept", Origin.DATABASE, demand.predicate.name, now())
+        portions = (Portion(tuple(rows), evidence),)
+        return Answer(portions, answered=frozenset(demand.keys), authorities=(evidence,))
 
 
 def _demanded(compiled: Compiled) -> tuple[AnalysedProgram, Atom, str]:

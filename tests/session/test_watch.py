@@ -14,6 +14,7 @@ import pytest
 
 from constat import ConstatError, Session
 from constat.evaluation import Verdict
+from constat.incremental import Maintained
 from constat.session.current import read_changes
 from tests.cli.running import run, run_process
 from tests.session.querying import make_project
@@ -113,6 +114,26 @@ def test_a_file_of_changes_is_taken_line_by_line(things: Path, tmp_path: Path) -
     ]
     first = ran.json["changes"][0]
     assert first["prove"].startswith("constat prove ")
+
+
+def test_what_is_kept_is_counted_again_and_a_wrong_row_is_found(
+    things: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goals = ["reach(?a, ?b)", "reach(a, ?b)", "listed(?x)"]
+    with Session(things) as session, session.watch(goals) as watch:
+        change(things, "INSERT INTO pair VALUES ('d', 'f')")
+        watch.poll()
+        assert [(query, one.passed) for query, one in watch.check()] == [
+            ("reach(?a, ?b)", True),
+            ("reach(a, ?b)", True),
+        ]
+    words = ("watch", "reach(?a, ?b)", "--once", "--check", "--project", things)
+    assert (run(*words).code, run(*words).err) == (0, "checked reach(?a, ?b): the same\n")
+    rows = Maintained.rows
+    monkeypatch.setattr(
+        Maintained, "rows", lambda kept, name: [*rows(kept, name), ("b", "nowhere")]
+    )
+    assert run(*words).code == 7
 
 
 @pytest.mark.parametrize(
