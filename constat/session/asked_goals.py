@@ -127,7 +127,62 @@ class AskedGoal:
 
 def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
     """Read a goal: an atom, or literals with commas between. Raises `ConstatError`."""
-    return _quotes_told(text, lambda one: _read_goal(one, program))
+    return _mending(text, program, lambda one: _read_goal(one, program))
+
+
+def _mending(text: str, program: AnalysedProgram, read: Callable[[str], _Read]) -> _Read:
+    """Read a text; where it cannot be, offer the whole goal that is meant if that can be read."""
+    try:
+        return _quotes_told(text, read)
+    except ConstatError as problem:
+        first, *others = problem.diagnostics
+        if _leads(first):
+            raise
+        from constat.syntax.mistakes.whole_goals import whole_goal  # noqa: PLC0415  loaded when it is used
+
+        meant = whole_goal(text, program.program.predicates)
+        if not _reads(meant, read):
+            raise ConstatError(
+                [_without_or(first, text), *others], exit_code=problem.exit_code
+            ) from None
+        told = [one for one in others if one.code != first.code]
+        mended = replace(first, help=f"write `{meant}`")
+        raise ConstatError([mended, *told][:1], exit_code=problem.exit_code) from None
+
+
+def _reads(meant: str, read: Callable[[str], _Read]) -> bool:
+    """Tell whether an edit can be read, and is short enough to be shown."""
+    try:
+        return 0 < len(meant) <= _LONGEST_EDIT and read(meant) is not None
+    except ConstatError:
+        return False
+
+
+def _without_or(one: Diagnostic, text: str) -> Diagnostic:
+    """Say how alternatives are asked for, where they are what a goal has."""
+    found = _OR.search(_QUOTED_OR_BLANKS.sub(lambda each: " " * len(each[0]), text))
+    if found is None or one.code not in _SHAPES:
+        return one
+    first = _plain(text[: found.start()])
+    hint = (
+        f"ask for one at a time, first `{first}`, or for the head of a rule: `;` is or in its body"
+    )
+    return replace(one, message="a goal has no alternatives", help=hint)
+
+
+_OR: Final = re.compile(r";|\|\|")
+
+
+def _leads(one: Diagnostic) -> bool:
+    """Tell whether the help of a message is an edit already."""
+    edit = one.help.startswith("write `") and "(...)" not in one.help
+    left = any(each in one.message for each in _LEFT) and "`, ?" not in one.help
+    return edit and one.code not in _TURNED and not left
+
+
+# The message goes by one operator, or by one word of several.
+_TURNED: Final = frozenset({"C0223"})
+_LEFT: Final = ("`where`", "`join`", "`?-`")
 
 
 def _quotes_told(text: str, read: Callable[[str], _Read]) -> _Read:
@@ -260,7 +315,7 @@ def read_query(text: str, program: AnalysedProgram, first: ConstatError | None =
     `first` is what was wrong with the text as a goal. Raises `ConstatError`.
     """
     if first is None:
-        return _quotes_told(text, lambda one: _read_query(one, program, None))
+        return _mending(text, program, lambda one: _read_query(one, program, None))
     return _read_query(text, program, first)
 
 

@@ -82,6 +82,11 @@ class _Group:
     denied: bool
 
 
+_JOINTS: Final = frozenset({",", ";", ":-", ".", "end"})
+_OPENING: Final = frozenset("([{")
+_CLOSING: Final = frozenset(")]}")
+
+
 class BodyParser(TermParser):
     """The part of the parser that reads literals."""
 
@@ -164,6 +169,26 @@ class BodyParser(TermParser):
             return word in COMPARISON_HABITS or word in INFIX
         return kind in COMPARISON_SIGNS or kind in COMPARISON_HABITS or kind in _ARITHMETIC
 
+    def _meant_by_or(self) -> tuple[Span, str]:
+        """Give what is meant by `or` behind other literals: the two beside it, in brackets.
+
+        Without brackets `;` would end all that stands before it.
+        """
+        first, last = self.position - 1, self.position + 1
+        depth = 0
+        while first > self.statement_start and (depth or self.kinds[first] not in _JOINTS):
+            depth += (self.kinds[first] in _CLOSING) - (self.kinds[first] in _OPENING)
+            first -= 1
+        depth = 0
+        while last < len(self.kinds) - 1 and (depth or self.kinds[last] not in _JOINTS):
+            depth += (self.kinds[last] in _OPENING) - (self.kinds[last] in _CLOSING)
+            last += 1
+        if self.kinds[first] != "," or last == self.position + 1:
+            return self.here, ";"
+        left = self._spelled(first + 1, self.position - 1)
+        right = self._spelled(self.position + 1, last - 1)
+        return self.tokens.span(first + 1, last - 1), f"({left}; {right})"
+
     def _connective(self, *, grouped: bool) -> str:
         """Step over what joins two literals; give `,`, `;` or nothing at the end of a body."""
         kind = self.kind
@@ -176,7 +201,8 @@ class BodyParser(TermParser):
             spelled = spelled.casefold()
         if spelled in CONNECTIVE_HABITS:
             right = CONNECTIVE_HABITS[spelled]
-            self.report(habits.connective_habit(self.here, self.word, right))
+            place, edit = self._meant_by_or() if right == ";" else (self.here, right)
+            self.report(habits.connective_habit(place, self.word, edit))
             self.advance()
             return right
         if kind not in _STARTS:

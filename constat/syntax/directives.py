@@ -479,8 +479,17 @@ class DirectiveParser(TypeParser):
             self.attribute(attributes)
         name, span = self.plain_name("column")
         if not self.accept(":"):
+            if self.kind in {")", ","}:
+                self.report(declarations.untyped(span, name))
+                return Column(name, "symbol", Kind.SYMBOL, {}, span)
             self.unexpected("`:` and a type", f"write, for example, `{name}: symbol`")
+        place = self.position
         type_name = self.type_name()
+        closer = self.tokens.closer(self.position) if self.kind == "(" else None
+        if closer is not None:
+            length = self.tokens.span(place, closer)
+            self.report(declarations.type_with_length(length, type_name))
+            self.position, type_name = closer + 1, "symbol"
         return Column(
             name,
             type_name,

@@ -54,6 +54,11 @@ class Tokens:
         self.starts.append(start)
         self.ends.append(end)
 
+    def drop(self, number: int) -> None:
+        """Take the last tokens away."""
+        for listed in (self.kinds, self.starts, self.ends):
+            del listed[-number:]
+
     def word(self, index: int) -> str:
         """The spelling of a token."""
         return self.text[self.starts[index] : self.ends[index]]
@@ -161,6 +166,8 @@ _TOKEN: Final = re.compile(
 _QUOTED: Final = re.compile(r"'[^'\n\r]*'")
 _LINE: Final = re.compile(r"[^\n]*")
 _WORD: Final = re.compile(r"[0-9][\w?]*(?:\.[0-9][\w?]*)*|[\w?]+")
+_PERCENT: Final = re.compile(r"%\s*(?:[,;)}]|[.](?![0-9])|\Z)")
+"""A `%` behind which no term follows: `50%`."""
 _PROSE: Final = re.compile(r"%+[ \t]*[A-Za-z]+[ \t]+[A-Za-z]")
 _MACRO: Final = re.compile(r"#[ \t]*([a-z]+)")
 # After one of these a term has ended: `%` divides and `.` ends a rule.
@@ -302,6 +309,9 @@ class _Lexer:
             lines = self.text[start + 3 : end].strip()
             self.tokens.descriptions.append((len(self.tokens.kinds), lines, start, end))
         elif self.divides(start):
+            percent = _PERCENT.match(self.text, start) and self.human_number(start)
+            if percent:
+                return percent
             self.tokens.add("%", start, end)
         else:
             end = self.skip_line(start)
@@ -426,6 +436,12 @@ class _Lexer:
         tokens = self.tokens
         joined = bool(tokens.kinds) and tokens.kinds[-1] == "number" and tokens.ends[-1] == start
         begin = tokens.starts[-1] if joined else start
+        if joined and tokens.kinds[-3:-1] == ["number", ","]:
+            # `7,5€`: what stands before the comma has been read as a number.
+            whole = spelling.HUMAN.match(self.text, tokens.starts[-3])
+            if whole is not None and whole.end() > start and spelling.number_edit(whole[0]):
+                begin = tokens.starts[-3]
+                tokens.drop(2)
         found = spelling.HUMAN.match(self.text, begin)
         if found is None or found.end() <= start or not spelling.number_edit(found[0]):
             return 0

@@ -77,7 +77,11 @@ class NamedArguments:
             if atom not in self.reported:
                 self.reported.add(atom)
                 known = sorted(self.known)
-                self.diagnostics.append(goals.unknown_predicate(atom.span, atom.predicate, known))
+                place = atom.span
+                span = replace(
+                    place, end_line=place.line, end_column=place.column + len(atom.predicate)
+                )
+                self.diagnostics.append(goals.unknown_predicate(span, atom.predicate, known))
             return replace(atom, names=())
         if atom not in self.reported:
             found = _mistakes(atom, predicate, head=head)

@@ -224,7 +224,19 @@ class TermParser(StructureParser):
         self.refuse_nil_arguments()
         start = self.advance()
         self.advance()
+        if name.casefold() == "count" and not self.souffle:
+            self._refuse_count(start)
         self._open(frames, name, start)
+
+    def _refuse_count(self, start: int) -> None:
+        """Report `count(orders(id = ?i))`, and step over the `*` of `count(*)`."""
+        inner = self.tokens.closer(self.position + 1) if self.ahead() == "(" else None
+        if self.kind == "name" and inner is not None and self.kinds[inner + 1] == ")":
+            text = self.tokens.text[self.tokens.starts[self.position] : self.tokens.ends[inner]]
+            self.fail(habits.counted_atom(self.tokens.span(start, inner + 1), text))
+        if self.kind == "*" and self.ahead() == ")":
+            # Analysis knows the rest of the rule, and says how its rows are counted.
+            self.advance()
 
     def _open_structure(self, frames: list[_Frame]) -> None:
         """Step over `[`, or over `$Name(`."""

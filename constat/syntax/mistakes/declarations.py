@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+from typing import Final
+
 from constat.diagnostics import Diagnostic, Related, Severity, Span, nearest
 from constat.syntax.mistakes.spelling import shown
 from constat.syntax.words import DIRECTIVES
@@ -167,4 +170,38 @@ def hint(span: Span, spelling: str) -> Diagnostic:
         note="this hint tells stock Souffle how to evaluate; it never changes what is true",
         help="delete it, or keep it for use with Souffle",
         severity=Severity.NOTE,
+    )
+
+
+def untyped(span: Span, name: str) -> Diagnostic:
+    """`.decl big(c)`."""
+    return Diagnostic(
+        "C0130",
+        f"column `{shown(name)}` has no type",
+        span,
+        note="types are number, unsigned, float, symbol, Date, Timestamp, Decimal, Bool, and those"
+        " that `.type` declares",
+        help=f"write `{shown(name)}: symbol`, or another type",
+    )
+
+
+_MEASURED: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("decimal", "numeric", "dec", "number", "money"), "Decimal"),
+        **dict.fromkeys(("int", "integer", "bigint", "smallint", "tinyint"), "number"),
+        **dict.fromkeys(("datetime", "timestamp"), "Timestamp"),
+        **dict.fromkeys(("float", "double", "real"), "float"),
+    }
+)
+
+
+def type_with_length(span: Span, name: str) -> Diagnostic:
+    """`c: varchar(20)`."""
+    return Diagnostic(
+        "C0130",
+        f"`{shown(name)}` has a length, and no type has one",
+        span,
+        note="types are number, unsigned, float, symbol, Date, Timestamp, Decimal, Bool, and those"
+        " that `.type` declares",
+        help=f"write `{_MEASURED.get(name.casefold(), 'symbol')}`",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -184,7 +185,11 @@ def wrong_value(
 ) -> Diagnostic:
     """A value that is none of the column's type; `written` behind a `name`, where there is one."""
     numeric = column.kind in {Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL}
-    edit = number_edit(written, f"{name} = " if name else "") if numeric else ""
+    before = f"{name} = " if name else ""
+    edit = number_edit(written, before) if numeric else ""
+    if column.kind is Kind.DATE and (days := _days_of(written)):
+        edit = " or ".join(f"`{before}{day}`" for day in days)
+        edit = f"write {edit}, as it is meant" if len(days) > 1 else f"write {edit}"
     return Diagnostic(
         "C0186",
         f"the value of column `{column.name}` {reason}",
@@ -193,6 +198,33 @@ def wrong_value(
         help=edit or f"write{_for_example(column)} `?{column.name}` for any value",
         about="" if edit else column.name,
     )
+
+
+_DAY: Final = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})\Z", re.ASCII)
+
+
+def _days_of(written: str) -> list[str]:
+    """Write a day as the language does; two days where it may be either."""
+    found = _DAY.match(written.strip())
+    if found is None:
+        return []
+    first, second, third = found.groups()
+    year = 4
+    orders = [(third, second, first), (third, first, second), (first, second, third)]
+    days = dict.fromkeys(
+        f"{one[0]}-{int(one[1]):02}-{int(one[2]):02}" for one in orders if len(one[0]) == year
+    )
+    if "." in written:
+        days = dict.fromkeys(list(days)[:1])
+    return [one for one in days if _is_day(one)]
+
+
+def _is_day(text: str) -> bool:
+    try:
+        parse_value(text, Kind.DATE)
+    except ValueError:
+        return False
+    return True
 
 
 def _made_of(column: Column) -> str:

@@ -257,6 +257,17 @@ def aggregate_habit(span: Span, word: str, right: str) -> Diagnostic:
     )
 
 
+def counted_atom(span: Span, atom: str) -> Diagnostic:
+    """`count(orders(id = ?i))`."""
+    return Diagnostic(
+        "C0133",
+        "what is counted stands in braces, behind a colon",
+        span,
+        note="the aggregates are `count`, `sum`, `min`, `max` and `mean`",
+        help=f"write `count : {{ {atom} }}`",
+    )
+
+
 def distinct_habit(span: Span, function: str, target: str) -> Diagnostic:
     """`count distinct ?x : { ... }`, `count ?x : { ... }`."""
     name = target.removeprefix("?") or "x"
