@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Final
 
 import click
 
+from constat import __version__
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.output import write, write_json
+from constat.cli.output import note, write, write_json
 from constat.cli.schemas import json_schema, results
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.diagnostics.catalogue import FOLDER, Entry, catalogue, chapter
@@ -298,18 +300,23 @@ def _indented(text: str) -> str:
 
 @click.command(name="help", cls=PlainCommand)
 @click.argument("topic", nargs=-1, metavar="[TOPIC | COMMAND]")
+@click.option("--man", "folder", metavar="FOLDER", help="Write manual pages into FOLDER.")
 @click.pass_context
-def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
+def help_command(ctx: click.Context, topic: tuple[str, ...], folder: str | None) -> None:
     """Explain a topic that concerns all commands, or show the help of a command.
 
     Examples:
       constat help
       constat help exit-codes
       constat help facts add
+      constat help --man man1
 
-    Exit codes: 0 shown, 2 there is no such topic or command.
+    Exit codes: 0 shown or written, 2 there is no such topic or command.
     """
     root = ctx.find_root()
+    if folder is not None:
+        _write_manual(root, Path(folder))
+        return
     if not topic:
         write(root.get_help())
         return
@@ -325,6 +332,45 @@ def help_command(ctx: click.Context, topic: tuple[str, ...]) -> None:
             raise ConstatError([_unknown(" ".join(topic), root)])
         found = click.Context(inner, info_name=word, parent=found)
     write(found.get_help())
+
+
+# Manual pages are the help of each command in the macros of `man`; a line is a line there, too.
+
+
+def _write_manual(root: click.Context, folder: Path) -> None:
+    """Write a page for the program and for each of its commands."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 0
+    waiting = [root]
+    while waiting:
+        found = waiting.pop()
+        group = found.command
+        for word in group.list_commands(found) if isinstance(group, click.Group) else ():
+            inner = group.get_command(found, word) if isinstance(group, click.Group) else None
+            if inner is not None:
+                waiting.append(click.Context(inner, info_name=word, parent=found))
+        name = found.command_path.replace(" ", "-")
+        (folder / f"{name}.1").write_text(_page(found, name), encoding="utf-8")
+        number += 1
+    note(f"{number} manual pages in {folder}; `man {folder}/constat.1` shows one")
+
+
+def _page(found: click.Context, name: str) -> str:
+    usage, _, rest = found.get_help().partition("\n")
+    says = rest.strip().partition("\n")[0].rstrip(".")
+    heads = [
+        f'.TH "{name.upper()}" "1" "" "constat {__version__}" "Constat"',
+        *(".SH NAME", f"{_roff(name)} \\- {_roff(says)}"),
+        *(".SH SYNOPSIS", ".nf", _roff(usage.removeprefix("Usage: ")), ".fi", ".SH DESCRIPTION"),
+    ]
+    lines = (_roff(one.removeprefix("  ")) for one in rest.strip("\n").splitlines())
+    return "\n".join([*heads, ".nf", *lines, ".fi", ""])
+
+
+def _roff(text: str) -> str:
+    """Write a line so that nothing in it is a request or an escape."""
+    told = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{told}" if told.startswith((".", "'")) else told
 
 
 def _unknown(name: str, root: click.Context) -> Diagnostic:

@@ -242,3 +242,26 @@ def test_an_unknown_topic_names_the_nearest() -> None:
 def test_a_group_without_a_command_shows_its_help() -> None:
     ran = run("facts")
     assert ran.code == 2 or "Usage:" in ran.out + ran.err
+
+
+def test_manual_pages_say_what_the_help_says(tmp_path: Path) -> None:
+    folder = tmp_path / "man1"
+    ran = run("help", "--man", folder)
+    assert (ran.code, ran.out) == (0, "")
+    names = {one.name for one in folder.iterdir()}
+    assert {"constat.1", "constat-prove.1", "constat-facts-add.1", "constat-serve.1"} <= names
+    page = (folder / "constat-serve.1").read_text()
+    assert page.startswith('.TH "CONSTAT-SERVE" "1"')
+    assert "constat\\-serve \\- Serve a project over HTTP" in page
+    assert "\\-\\-workers N" in page
+    groff = shutil.which("groff")
+    if groff is None:
+        return
+    for file in folder.iterdir():
+        shown = subprocess.run(
+            [groff, "-man", "-Tascii", "-ww", str(file)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "warning" not in shown.stderr, (file.name, shown.stderr)
