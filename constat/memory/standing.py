@@ -234,7 +234,6 @@ class Standing:
         self.flags: list[int] = []
         self.of_text: list[list[int]] = []
         self.text_of: list[int] = []
-        self.weights: list[int] = []
         self.numbers: dict[str, int] = {}
         self.pins: list[int] = []
         self.against: dict[str, tuple[tuple[int, int], ...]] = {}
@@ -255,7 +254,6 @@ class Standing:
         for number in new:
             self.numbers[texts[number].name] = number
             self.of_text.append([])
-            self.weights.append(0)
             self.values.in_text.append(set())
             self.tools.take(number, texts[number])
         begun = len(self.flags)
@@ -353,7 +351,6 @@ class Standing:
     def _holds(self, number: int, claim: Claim) -> None:
         kind = claim.fact.predicate
         self.flags[number] |= _CURRENT
-        self.weights[self.text_of[number]] += 1
         self._into(number)
         if kind in _PINNED:
             self.pins.append(number)
@@ -397,7 +394,6 @@ class Standing:
         if self.flags[number] & _CURRENT:
             self._out(number)
             self.flags[number] &= ~_CURRENT
-            self.weights[self.text_of[number]] -= 1
 
     def _oppose(self, slot: str, kept: Sequence[int]) -> None:
         """Take in that values of one slot contradict each other."""
@@ -474,6 +470,7 @@ class Seen:
         self._claims = standing.history.claims
         self._pinned = self._pins(held)
         self._alive = self._came_up()
+        self._moved: dict[int, int] = {}
         self._lively = {standing.text_of[number] for number in self._alive}
         self._hops = self._near(asked)
 
@@ -500,16 +497,23 @@ class Seen:
         standing = self._standing
         return standing.tools.put_right(error.text, standing.history.texts)
 
-    def weight(self, claim: Claim) -> int:
-        """Return how much the text of a claim says that holds."""
-        return self._standing.weights[self._standing.numbers[claim.text.name]]
+    def siblings(self, claim: Claim, level: int) -> list[Claim]:
+        """Return what the text of a claim says of a class."""
+        standing, moved, pinned = self._standing, self._moved, self._pinned
+        return [
+            self._claims[one]
+            for one in standing.of_text[standing.numbers[claim.text.name]]
+            if standing.flags[one] & _CURRENT
+            and one not in pinned
+            and (moved[one] if one in moved else standing.level(one)) == level
+        ]
 
     def groups(
         self, wanted: Callable[[Claim], bool], said: Collection[What]
     ) -> Iterator[tuple[int, list[list[Claim]]]]:
         """Yield classes, and the claims in them that say the same, as they are to be offered."""
         now: dict[tuple[int, int], dict[What, list[int]]] = {}
-        moved = {}
+        self._moved = moved = {}
         for number, when in self._alive.items():
             level = self._standing.level(number, when)
             if level != self._standing.level(number):

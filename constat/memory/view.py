@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -441,8 +440,8 @@ class Order(Protocol):
         """Say whether an error of a tool was put right."""
         ...
 
-    def weight(self, claim: Claim) -> int:
-        """Return how much the text of a claim says that holds."""
+    def siblings(self, claim: Claim, level: int) -> Iterable[Claim]:
+        """Return what the text of a claim says of a class."""
         ...
 
 
@@ -474,11 +473,11 @@ class Ranked:
         self._decided = decided
         self._claims = {claim.name: claim for claim in claims}
         self._at = {name: number for number, name in enumerate(self._claims)}
-        self._weights = Counter(
-            one.text.name
-            for one in self._claims.values()
-            if decided.level(one.name) and one.fact.predicate not in SILENT
-        )
+        self._by_text: dict[tuple[str, int], list[Claim]] = {}
+        for one in self._claims.values():
+            if one.fact.predicate not in SILENT:
+                where = (one.text.name, decided.level(one.name))
+                self._by_text.setdefault(where, []).append(one)
 
     @property
     def count(self) -> int:
@@ -525,9 +524,9 @@ class Ranked:
         """Say whether an error of a tool was put right."""
         return self._decided.put_right(error.name, error.text.passage.tool)
 
-    def weight(self, claim: Claim) -> int:
-        """Return how much the text of a claim says that holds."""
-        return self._weights[claim.text.name]
+    def siblings(self, claim: Claim, level: int) -> Iterable[Claim]:
+        """Return what the text of a claim says of a class."""
+        return self._by_text.get((claim.text.name, level), ())
 
     def _latest(
         self, claims: list[Claim], wanted: Callable[[Claim], bool]
@@ -594,6 +593,7 @@ class _Packing:
         self._least = max(_LEAST, int(self._budget * _SHARE))
         self._used = 0
         self._pins: frozenset[str] = frozenset()
+        self._new: dict[tuple[str, int], int] = {}
         self._families: dict[str, Family] = {}
         self._wholes: list[Line] = []
         self._passed_over = 0
@@ -660,13 +660,25 @@ class _Packing:
     def offer_all(self, offered: Sequence[Sequence[Claim]], level: int) -> None:
         """Show what fits of one class; what several texts say is cited from one that is, anyway."""
         for each in offered:
-            self.offer(min(each, key=self._effort) if len(each) > 1 else each[0], level)
+            self.offer(self._cited(each, level), level)
 
-    def _effort(self, claim: Claim) -> tuple[bool, int]:
-        """Return what orders texts that say the same: those in sight, those with most to say."""
-        if claim.fact.predicate in WHOLE:
-            return (False, 0)
-        return (not self._family(claim).has(claim), -self._order.weight(claim))
+    def _cited(self, same: Sequence[Claim], level: int) -> Claim:
+        """Return the one of some claims that takes least: in a row that is there, or will be."""
+        first = same[0]
+        if len(same) == 1 or first.fact.predicate in WHOLE:
+            return first
+        there = next((one for one in same if self._family(one).has(one)), None)
+        return there or min(same, key=lambda one: -self._news(one, level))
+
+    def _news(self, claim: Claim, level: int) -> int:
+        """Return how much the text of a claim said of a class when that was first asked."""
+        where = (claim.text.name, level)
+        found = self._new.get(where)
+        if found is None:
+            siblings = filter(self.wants, self._order.siblings(claim, level))
+            found = len({what_of(one) for one in siblings} - self.said)
+            self._new[where] = found
+        return found
 
     def offer(self, claim: Claim, level: int) -> None:
         """Show a claim if it fits and says something new."""

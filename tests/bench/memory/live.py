@@ -83,12 +83,12 @@ def _measure(memory: Memory, messages: Sequence[Message], budget: int | None) ->
     making: list[tuple[float, float]] = []
     compacted = 0
     for message in messages:
-        before = len(memory.checkpoints[:1]) and memory.checkpoints[0].number
+        before = [one.number for one in memory.checkpoints[:1]]
         with _Timed(appending):
             memory.append([message])
         with _Timed(making):
             memory.context(budget)
-        compacted += memory.checkpoints[0].number != before
+        compacted += [one.number for one in memory.checkpoints[:1]] != before
     _say(f"{len(messages)} messages, of which {compacted} reached the trigger")
     for name, times in (("append", appending), ("context", making)):
         for kind, values in zip(("processor", "elapsed"), zip(*times, strict=True), strict=True):
