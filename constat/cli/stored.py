@@ -259,14 +259,20 @@ def _as_json(one: RecordedAnswer) -> dict[str, object]:
     "project says otherwise), always before they are kept, or never.",
 )
 @click.option("--drop", "dropping", is_flag=True, help="Forget the result of GOAL.")
+@click.option(
+    "--current",
+    is_flag=True,
+    help="Follow only what has changed since GOAL was kept like this; checked before it is kept.",
+)
 @format_option
 @project_option
-def materialize_command(
+def materialize_command(  # noqa: PLR0913  each option has a name
     goal: str | None,
     *,
     listing: bool,
     check: str | None,
     dropping: bool,
+    current: bool,
     form: str,
     project: str | None,
 ) -> int:
@@ -282,6 +288,7 @@ def materialize_command(
       constat materialize "is_vip(?c)"
       constat materialize customer_revenue --format json
       constat materialize "is_vip(?c)" --check always
+      constat materialize "is_vip(?c)" --current
       constat materialize --list
       constat materialize "is_vip(?c)" --drop
 
@@ -300,7 +307,7 @@ def materialize_command(
             told = {"action": "drop", "dropped": gone, "results": []}
             lines = ["dropped" if gone else "nothing was kept for it"]
         else:
-            one = _kept(session, goal, check)
+            one = _current(session, goal) if current else _kept(session, goal, check)
             told = {"action": "keep", "results": [_json(one)]}
             lines = [f"kept: {_line(one)}"]
             lines += [not_one_text()] * (one.snapshot == NOT_ONE)
@@ -309,6 +316,17 @@ def materialize_command(
     else:
         write("\n".join(lines))
     return 0
+
+
+def _current(session: Session, goal: str) -> Materialized:
+    """Bring what is kept up to date, or say why everything was computed."""
+    one, why = session.materialized.keep_current(
+        goal, lambda query: session.watch([query], keep=True)
+    )
+    if why:
+        note(f"everything was computed: {why}")
+        return session.materialized.checked(one)
+    return one
 
 
 def _kept(session: Session, goal: str, check: str | None) -> Materialized:

@@ -262,6 +262,17 @@ class Watch:
                 raise ConstatError([_not_told(goal)])
         return changed
 
+    def states(self) -> Mapping[str, str]:
+        """Name the states of the sources that were read; empty where nobody can tell."""
+        return self._states
+
+    def answers(self, query: str) -> list[Row]:
+        """Give the answers of a goal that is kept row by row."""
+        (goal,) = [one for one in self._goals if one.query == query]
+        rows = () if goal.kept is None else goal.kept.rows(goal.relation)
+        places = goal.compiled.places
+        return [tuple([r[n] for n in places]) for r in rows if matches(goal.goal, r)]
+
     def check(self) -> list[tuple[str, Recount]]:
         """Count the answers that are kept row by row again from the rules, over the kept inputs."""
         found = []
@@ -269,11 +280,7 @@ class Watch:
             kept, compiled = goal.kept, goal.compiled
             if kept is None:
                 continue
-            rows = [
-                tuple([row[place] for place in compiled.places])
-                for row in kept.rows(goal.relation)
-                if matches(goal.goal, row)
-            ]
+            rows = self.answers(goal.query)
             if set(_outside(compiled)) <= set(kept.inputs):
                 held = {name: _Held(list(kept.rows(name))) for name in kept.inputs}
                 claim = Claim(compiled.goal, compiled.places, rows)

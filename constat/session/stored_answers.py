@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.session.bench import Evaluated
     from constat.session.checking import Checking, Checks
+    from constat.session.current import Watch
     from constat.session.querying import Compiled
     from constat.store.answers import Stored
     from constat.tiers import Tiers
@@ -300,6 +301,35 @@ class MaterializedResults:
         if result is None:
             raise ConstatError([_not_settled(answers)])
         return Materialized(result, "", answers.snapshot, answers.checking)
+
+    def keep_current(self, query: str, watch: Callable[[str], Watch]) -> tuple[Materialized, str]:
+        """Keep the answers of a query, following what has changed since they were kept like this.
+
+        Also says why everything was computed as a whole; empty where it was not. Raises
+        `ConstatError` as `keep` does.
+        """
+        compiled = self._compiled(query)
+        created = now()
+        with watch(compiled.query.text) as watched:
+            (told,) = watched.goals()
+            states = tuple(
+                (name, watched.states().get(name, ""))
+                for name in sorted(_below(compiled) & compiled.program.external)
+            )
+            unnamed = [name for name, state in states if not state]
+            if told.why or unnamed:
+                why = told.why or f"nobody can tell when the rows of `{unnamed[0]}` change"
+                return self.keep(query), why
+            ((_, found),) = watched.check()
+            if found.differs:
+                raise ConstatError([_differing(query, found)], exit_code=DIFFERENT)
+            rows = watched.answers(told.query)
+            columns = tuple((one.name, one.kind) for one in answer_columns(compiled))
+            about = KeptResult(
+                *(_name(compiled), columns, 0, created, self._version(compiled), states),
+                _said(found),
+            )
+            return Materialized(self._store.keep(about, rows), ""), ""
 
     def checked(self, kept: Materialized) -> Materialized:
         """Wait for the check of what was just kept, and keep what became of it.

@@ -202,3 +202,17 @@ def test_ctrl_c_ends_a_watch_that_has_told_of_a_change(things: Path) -> None:
     _, err = started.communicate(timeout=60)
     assert started.returncode == 130
     assert "Traceback" not in err
+
+
+def test_a_materialized_result_follows_what_has_changed(things: Path) -> None:
+    words = ("materialize", "reach(?a, ?b)", "--current", "--project", things)
+    assert "13 rows proved" in run(*words).out
+    change(things, "INSERT INTO pair VALUES ('d', 'f')")
+    stale = run("query", "reach(d, ?b)", "--materialized", "--project", things)
+    assert "C0673" in stale.err
+    ran = run(*words)
+    assert ("17 rows proved" in ran.out, ran.err) == (True, "")
+    found = run("query", "reach(d, ?b)", "--materialized", "--project", things)
+    assert (found.code, "f" in found.out) == (0, True), found.err
+    ran = run("materialize", "query", "--current", "--project", things)
+    assert ran.code == 0, ran.err
