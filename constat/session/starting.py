@@ -556,7 +556,7 @@ def _counting(  # noqa: PLR0917  what differs between the two ways of counting
     )
     declared = f"{key.name}: {key.kind.value}"
     items = (
-        f'@[says = "{holder} has {several}: {{{number}}}"]\n'
+        f'@[says = "the number of {several} of {holder} is {{{number}}}"]\n'
         f".decl {counted}({declared}, {number}: number)\n"
         "@[id = FIRST1]\n"
         f"{counted}(?{key.name}, ?{number}) :- {target.name}({key.name} = ?{key.name}),"

@@ -840,3 +840,15 @@ def test_a_total_that_is_not_compared_is_told(tmp_path: Path) -> None:
     assert 'help: write `footer: {checked: ["Total"]}` beside `file`' in told
     settings.write_text(checked.replace('\n        footer: {checked: ["Total"]}', ""))
     assert "write `footer: {checked: [Total]}`" in run("doctor", "--project", tmp_path).out
+
+
+def test_several_rows_of_a_table_with_a_german_name_are_called_so(tmp_path: Path) -> None:
+    for name in ("buchung", "kunde"):
+        (tmp_path / name).mkdir()
+        rows = "nr,ort\n1,Linz\n2,Graz\n3,Linz\n4,Linz\n5,Linz\n6,Linz\n7,Graz\n8,Graz\n"
+        (tmp_path / name / f"{name}.csv").write_text(rows, encoding="utf-8")
+        found = start(f"{name}.csv", tmp_path / name, tmp_path / name)
+        sound(found)
+        text = (tmp_path / name / "rules" / "first.dl").read_text(encoding="utf-8")
+        several = {"buchung": "buchungen", "kunde": "kunden"}[name]
+        assert f"has several {several}" in text

@@ -529,6 +529,14 @@ def _about(one: DraftedPredicate) -> Iterator[str]:
     yield from (f"{name}: {_comment(text)}" for name, text in told if text)
 
 
+_GERMAN: Final = (
+    *((ending, "en") for ending in ("ung", "heit", "keit", "schaft")),
+    *((ending, "n") for ending in ("kunde", "adresse", "stelle", "gruppe", "filiale", "ware")),
+    *((ending, "e") for ending in ("beleg", "produkt", "termin", "betrieb")),
+)
+"""How German names of tables end, and what makes several of them."""
+
+
 def noun_of(one: DraftedPredicate) -> str:
     """Name one row of a table: `order line` for the table `order_lines`."""
     return " ".join(singular(words_of(one.name.rstrip("_")))) or one.name
@@ -537,7 +545,10 @@ def noun_of(one: DraftedPredicate) -> str:
 def plural_of(one: DraftedPredicate) -> str:
     """Name several rows of a table: `order lines`, also where the table is called `OrderLine`."""
     *first, last = words_of(one.name.rstrip("_")) or (one.name,)
-    if singular((last,)) == (last,):
+    german = next((more for end, more in _GERMAN if last.endswith(end)), "")
+    if german:
+        last += german
+    elif singular((last,)) == (last,):
         consonant = last.endswith("y") and last[-2:-1] not in {"a", "e", "i", "o", "u"}
         ending = "ies" if consonant else "es" if last.endswith(_HISSING) else "s"
         last = (last[:-1] if consonant else last) + ending
