@@ -113,13 +113,14 @@ NO_COLOR         no colour on terminals; TERM=dumb has the same effect
 COLUMNS          how wide the terminal is taken to be, for tables
 CONSTAT_DEBUG    show where an error in Constat itself happened
 OPENLINEAGE_API_KEY
-                 the key of the collector that `constat export --send` sends to
+                 the key of the collector for `constat export --send`
 CONSTAT_KEY_PASSPHRASE
                  the passphrase of private keys (keygen, sign, log anchor)
 ANTHROPIC_API_KEY
                  the key of models of this provider, unless `key:` in
                  constat.yaml names another variable (see `constat models`)
-SPARK_REMOTE     the Spark Connect server of `run --engine spark`, without --remote
+SPARK_REMOTE     the Spark Connect server of `run --engine spark`, without
+                 --remote
 others           those that constat.yaml names as ${NAME}, in connections and
                  facts; a missing one is an error that names it
 
