@@ -110,9 +110,7 @@ def tell_command(  # noqa: PLR0913  each part of what is told has an option
     Exit codes: 0 kept, 4 nothing was kept, 2 bad usage, configuration or facts. With --then those
     of `prove`, with --draft those of `ask`.
     """
-    if bool(text) == bool(document):
-        raise click.UsageError("give either TEXT or --document NAME")
-    with _telling(project, goal, draft) as (own, session):
+    with _telling(project, goal, draft, one=bool(text) != bool(document)) as (own, session):
         with watching() as observe, session.observing(observe):
             told = session.provide_facts(
                 text, author=by, goal=goal, atoms=atoms, document=document, section=section
@@ -130,14 +128,16 @@ def tell_command(  # noqa: PLR0913  each part of what is told has an option
         else:
             _tell(session, kept, result)
             tell_conflicts(conflicts)
-    if result is not None:
-        return result.exit_code
-    return 0 if kept else 4
+    return (0 if kept else 4) if result is None else result.exit_code
 
 
 @contextmanager
-def _telling(project: str | None, goal: str, draft: str) -> Iterator[tuple[Session, Session]]:
+def _telling(
+    project: str | None, goal: str, draft: str, *, one: bool
+) -> Iterator[tuple[Session, Session]]:
     """Give the project's session, and the one that knows the draft as well."""
+    if not one:
+        raise click.UsageError("give either TEXT or --document NAME")
     with (
         Session(project) as own,
         asked(own, goal=goal, typed={}),

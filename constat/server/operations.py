@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 Work = Callable[[Service, Caller, dict[str, Any]], Awaitable["JsonObject"]]
-Follow = Callable[[Service, Caller, dict[str, Any], Callable[[Any], None]], Awaitable["JsonObject"]]
+Tell = Callable[[Any], None]
+Follow = Callable[[Service, Caller, dict[str, Any], Tell], Awaitable["JsonObject"]]
 
 MOST_BODY: Final = 8 << 20
 VIEWS: Final = ("subject", "authority", "auditor")
@@ -242,6 +243,24 @@ def _about_the_project() -> tuple[Operation, ...]:
     )
 
 
+def _asked(
+    service: Service, caller: Caller, given: dict[str, Any], tell: Tell | None = None
+) -> Awaitable[JsonObject]:
+    return service.ask(given.pop("question"), by=caller.name, observe=tell, **given)
+
+
+def _solved(
+    service: Service, caller: Caller, given: dict[str, Any], tell: Tell | None = None
+) -> Awaitable[JsonObject]:
+    return service.solve(given.pop("question"), by=caller.name, observe=tell, **given)
+
+
+def _followed_up(
+    service: Service, caller: Caller, given: dict[str, Any], tell: Tell | None = None
+) -> Awaitable[JsonObject]:
+    return _solved(service, caller, {"exploration": "", **given}, tell)
+
+
 def _in_words() -> tuple[Operation, ...]:
     asked = {"question": _text(1, 4_000), "require_approved": _flag()}
     on = {**asked, "exploration": _text(0, 100), "check": _check()}
@@ -250,55 +269,31 @@ def _in_words() -> tuple[Operation, ...]:
     return (
         Operation(
             *("ask", "/v1/ask", "analyst", "Answer a question in words; a model reads it."),
-            lambda service, caller, given: service.ask(
-                given.pop("question"), by=caller.name, **given
-            ),
+            _asked,
             *(asked, ("question",), "Asked", True),
-            follow=lambda service, caller, given, tell: service.ask(
-                given.pop("question"), by=caller.name, observe=tell, **given
-            ),
+            follow=_asked,
             following="asking",
         ),
         Operation(
-            *(
-                "confirm",
-                "/v1/ask/confirm",
-                "analyst",
-                "Ask, and stand for the goal meant.",
-            ),
-            lambda service, caller, given: service.ask(
-                given.pop("question"), by=caller.name, accept_goal=given.pop("goal"), **given
+            *("confirm", "/v1/ask/confirm", "analyst", "Ask, and stand for the goal meant."),
+            lambda service, caller, given: _asked(
+                service, caller, {"accept_goal": given.pop("goal"), **given}
             ),
             *({**asked, "goal": _text(1)}, ("question", "goal"), "Asked", True),
             asks=PERSON,
         ),
         Operation(
             *("solve", "/v1/solve", "analyst", "Answer a question by steps that a model plans."),
-            lambda service, caller, given: service.solve(
-                given.pop("question"), by=caller.name, **given
-            ),
+            _solved,
             *({**asked, "today": day, "check": _check()}, ("question",), "Explored", True),
-            follow=lambda service, caller, given, tell: service.solve(
-                given.pop("question"), by=caller.name, observe=tell, **given
-            ),
+            follow=_solved,
             following="solving",
         ),
         Operation(
             *("follow_up", "/v1/solve/follow-up", "analyst", "Go on from an earlier exploration."),
-            lambda service, caller, given: service.solve(
-                given.pop("question"),
-                exploration=given.pop("exploration", ""),
-                by=caller.name,
-                **given,
-            ),
+            _followed_up,
             *(on, ("question",), "Explored", True),
-            follow=lambda service, caller, given, tell: service.solve(
-                given.pop("question"),
-                exploration=given.pop("exploration", ""),
-                by=caller.name,
-                observe=tell,
-                **given,
-            ),
+            follow=_followed_up,
             following="following_up",
         ),
         Operation(

@@ -45,6 +45,7 @@ def test_runs_add_to_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "core              2        0        1",
         "postgres    not run                  ",
         "mariadb           0        1        0",
+        "stores      not run                  ",
         "sandbox     not run                  ",
         "browser           1        0        0",
         "notebook    not run                  ",
