@@ -159,10 +159,7 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     texts: dict[str, str] = {}
     use_utf8()
     summary: RunSummary | ConstatError
-    if given["parquet"] and given["check"] != OFF:
-        raise click.UsageError(
-            "--check counts rows that come here, and --parquet leaves them there"
-        )
+    _refuse_both(given)
     try:
         with watching() as observe:
             show = printed.extend if as_json else write_pieces
@@ -181,6 +178,13 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     if not as_json:
         _note_checks(summary)
     return 0
+
+
+def _refuse_both(given: Mapping[str, object]) -> None:
+    if given["parquet"] and given["check"] != OFF:
+        raise click.UsageError(
+            "--check counts rows that come here, and --parquet leaves them there"
+        )
 
 
 def _note_checks(summary: RunSummary) -> None:
