@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.analysis import analyse, check_goal
@@ -39,7 +40,7 @@ from constat.logic import (
     outer_names,
 )
 from constat.proof.decoding import decode_program
-from constat.proof.sentences import ASKED
+from constat.proof.sentences import ASKED, speech_in
 from constat.proof.written import written_literal
 from constat.syntax import parse_goal, parse_text, print_literal
 from constat.syntax.goals import GOAL_NAME
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 _Read = TypeVar("_Read")
 _PLACE: Final = re.compile(r"\{(\w+)\}")
+_GERMAN: Final = speech_in("de_DE")
 # What is no atom, and a variable that stands twice.
 _MORE = frozenset({"C0180", "C0187"})
 # What a query cannot be made of; a rule has more forms.
@@ -255,6 +257,7 @@ def _saying(asked: AskedGoal, goal: Atom) -> AskedGoal:
     relation, predicate = predicates[ASKED], predicates[goal.predicate]
     names = {one.name for one in relation.columns}
     said: dict[str, str] = {}
+    german: dict[str, str] = {}
     for term, column in zip(goal.terms, predicate.columns, strict=True):
         if isinstance(term, Variable) and term.name in names:
             said[column.name] = f"{{{term.name}}}"
@@ -262,16 +265,22 @@ def _saying(asked: AskedGoal, goal: Atom) -> AskedGoal:
             isinstance(term, Constant) and "{" not in str(term.value) and "}" not in str(term.value)
         ):
             said[column.name] = str(term.value)
+            if column.kind in {Kind.DATE, Kind.TIMESTAMP}:
+                german[column.name] = _GERMAN.value(term.value, column.kind, column.name)
         else:
             return asked
-    told = {
-        key: _PLACE.sub(lambda place: said.get(place[1], place[0]), words)
-        for key, words in predicate.attributes.items()
-        if key.partition(".")[0] in {"says", "says_not", "says_unknown"}
-    }
+    told = {}
+    for key, words in predicate.attributes.items():
+        if key.partition(".")[0] in {"says", "says_not", "says_unknown"}:
+            filled = {**said, **german} if key.endswith(".de") else said
+            told[key] = _PLACE.sub(partial(_filled, filled), words)
     relation = replace(relation, attributes={**relation.attributes, **told})
     program = replace(asked.program.program, predicates={**predicates, ASKED: relation})
     return replace(asked, program=replace(asked.program, program=program))
+
+
+def _filled(said: Mapping[str, str], place: re.Match[str]) -> str:
+    return said.get(place[1], place[0])
 
 
 def asked_over(bench: Bench, text: str) -> tuple[Bench, AskedGoal]:

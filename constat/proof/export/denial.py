@@ -20,7 +20,7 @@ from constat.frozen import frozen
 from constat.logic import OPEN, NullCell, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.document import shortened
-from constat.proof.export.lookups import Attempting, orders_of
+from constat.proof.export.lookups import ELSEWHERE, Attempting, orders_of
 from constat.proof.instances import ComparisonCode, PositiveCode, is_hole
 from constat.proof.obstacles import FARTHEST, distance
 from constat.proof.render import printable
@@ -262,7 +262,9 @@ def decisive(conclusions: tuple[Conclusion, ...]) -> tuple[str, ...]:
                 met.add(below)
             elif path.attempt.state == "failed" and path.attempt.sentence:
                 found[path.attempt.sentence] = None
-    return tuple(found)
+    # That a rule is about something else decides nothing where another one comes nearer.
+    nearer = tuple(one for one in found if one != ELSEWHERE)
+    return nearer or tuple(found)
 
 
 def _below(path: Path, nearest: list[Fraction]) -> Fraction:

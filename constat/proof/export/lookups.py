@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 # These are the `Rows` of `constat.proof.groups`, read from a file in place of an evaluation.
 
 MOST_LOOKED_AT: Final = 200_000
+ELSEWHERE: Final = "its head is about other values"
 _AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
 
 
@@ -434,7 +435,7 @@ class Attempting:
         """Walk the body as far as it goes."""
         start = self.code.start(columns, key)
         if start is None:
-            return self.made("failed", 0, sentence="its head is about other values")
+            return self.made("failed", 0, sentence=ELSEWHERE)
         order = order or order_of(self.code, columns)
         furthest: tuple[int, Binding] = (0, start)
         waiting = [furthest]
