@@ -57,6 +57,13 @@ FORMATS: Final = (ANTHROPIC, OPENAI, RESPONSES, LANGCHAIN)
 _ITEMS: Final = frozenset({"function_call", "function_call_output", "reasoning", "item_reference"})
 _PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _DEEPEST: Final = 60
+# What providers count of what they were sent; what came from a cache was sent as well.
+_USED: Final = (
+    *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    "prompt_tokens",
+)
+# Of fewer tokens the marks between messages are too large a share.
+_LEAST_MORE: Final = 100
 
 
 class Conversation:
@@ -75,6 +82,8 @@ class Conversation:
         self._complete: list[object] | None = []
         self._sent: list[object] = []
         self._originals: dict[int, tuple[object, ...]] = {}
+        self._estimate = 0.0
+        self._told: tuple[float, int] | None = None
 
     def context(
         self,
@@ -92,6 +101,7 @@ class Conversation:
         """
         self.take(messages, system=system)
         self.last = self.memory.context(self.budget, goal, boundary=boundary)
+        self._estimate = self.last.tokens / self.memory.calibration.whole
         found = self.last.messages
         if system is not None and found and found[0].role is Role.SYSTEM:
             found = found[1:]
@@ -107,6 +117,24 @@ class Conversation:
         pairs = self._read(given[known:], None if self._begun else system)
         self._keep(pairs, given if self._complete is not None else None)
         return len(pairs)
+
+    def reported(self, usage: object) -> None:
+        """Take over what a provider says that the last context took, as its ``usage`` tells.
+
+        Tools and the system's text are in each report and in no estimate, so it is by how much two
+        reports differ that estimates are mended. A reply of Anthropic's SDK that is handed over
+        with the messages is known without this.
+        """
+        members = plain(usage)
+        counts = [members.get(name) for name in _USED] if isinstance(members, dict) else []
+        taken = sum(one for one in counts if isinstance(one, int))
+        if not taken or not self._estimate:
+            return
+        if self._told is not None:
+            more = self._estimate - self._told[0]
+            if more >= _LEAST_MORE:
+                self.memory.calibration.learn(round(more), taken - self._told[1])
+        self._told = self._estimate, taken
 
     @property
     def _begun(self) -> bool:
@@ -167,6 +195,10 @@ class Conversation:
             found += [(one, ()) for one in told]
         if self.form == RESPONSES:
             return found + _turns(given)
+        for raw in given:
+            usage = raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
+            if usage is not None and self.form == ANTHROPIC:
+                self.reported(usage)
         return found + [_message(raw, self.form, attachments) for raw in given]
 
     def _raw(self, message: Message) -> tuple[object, ...]:
@@ -368,6 +400,7 @@ def following(
     try:
         for reply in runner:
             yield reply
+            conversation.reported(getattr(reply, "usage", None))
             _step(runner, conversation, goal)
     finally:
         _finish(runner, conversation)
@@ -387,6 +420,7 @@ async def following_async(
     try:
         async for reply in runner:
             yield reply
+            one.reported(getattr(reply, "usage", None))
             await later(_step, runner, one, goal)
     finally:
         await later(_finish, runner, one)

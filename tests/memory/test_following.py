@@ -18,6 +18,7 @@ from constat.memory import (
     Policy,
     following,
     following_async,
+    messages_tokens,
     strays,
 )
 from constat.memory.messages import Role
@@ -325,3 +326,24 @@ def test_a_context_in_use_grows_as_it_would_anew(tmp_path: Path, rounds: int) ->
                 assert (again.before, again.end) == (context.before, context.end)
         changes = sum(one.checkpoint != other.checkpoint for one, other in pairwise(found))
         assert changes > rounds // 20
+
+
+@pytest.mark.parametrize("cached", [0, 700])
+def test_what_a_provider_counts_mends_estimates(cached: int) -> None:
+    """Tools and the system's text, 900 tokens here, are in each report and change nothing."""
+    with Memory() as memory:
+        conversation = Conversation(memory, "anthropic")
+        messages: list[dict[str, object]] = []
+        for number in range(12):
+            messages.append({"role": "user", "content": f"Look at order O-{number}. " * 40})
+            conversation.context(messages)
+            sent = messages_tokens(memory.history.messages)
+            taken = 900 + int(1.5 * sent)
+            used = {"input_tokens": taken - cached, "cache_read_input_tokens": cached}
+            content = [{"type": "text", "text": "I did."}]
+            reply = {"type": "message", "role": "assistant", "content": content, "usage": used}
+            messages.append(reply)
+        assert 1.4 < memory.calibration.factor < 1.6
+        conversation.reported({"prompt_tokens": 3})
+        conversation.reported(None)
+        assert 1.4 < memory.calibration.factor < 1.6
