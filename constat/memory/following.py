@@ -414,9 +414,10 @@ async def following_async(
 ) -> AsyncIterator[Any]:
     """Do the same with the asynchronous tool runner, without holding up the event loop."""
     later: Callable[..., Awaitable[object]] = asyncio.to_thread
-    one = conversation
     if isinstance(conversation, AsyncMemory):
         later, one = conversation.run, conversation.conversation
+    else:
+        one = conversation
     try:
         async for reply in runner:
             yield reply

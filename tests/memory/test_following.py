@@ -333,7 +333,7 @@ def test_what_a_provider_counts_mends_estimates(cached: int) -> None:
     """Tools and the system's text, 900 tokens here, are in each report and change nothing."""
     with Memory() as memory:
         conversation = Conversation(memory, "anthropic")
-        messages: list[dict[str, object]] = []
+        messages: list[dict[str, Any]] = []
         for number in range(12):
             messages.append({"role": "user", "content": f"Look at order O-{number}. " * 40})
             conversation.context(messages)
