@@ -155,8 +155,7 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     a difference, 70 internal error, 78 a construct that is not supported, 130 interrupted.
     """
     as_json = form == "json"
-    printed: list[str] = []
-    texts: dict[str, str] = {}
+    printed, texts = list[str](), dict[str, str]()
     use_utf8()
     summary: RunSummary | ConstatError
     _refuse_both(given)
