@@ -66,7 +66,7 @@ _KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 
 _KINDS_OF_STORES: Final = (
     *("mongodb", "cosmosdb", "firestore", "redis", "valkey"),
-    *("dynamodb", "elasticsearch", "opensearch"),
+    *("dynamodb", "elasticsearch", "opensearch", "cassandra"),
 )
 _NO_STORES: Final = frozenset(("sql", "sqlite", "duckdb"))
 _GROUP: Final = "constat.stores"
@@ -125,6 +125,10 @@ def _store(database: Database, seconds: float) -> Store:
             from constat.catalog import dynamodb  # noqa: PLC0415  loaded when it is used
 
             return dynamodb.DynamoStore(database, seconds)
+        case "cassandra":
+            from constat.catalog import cassandra  # noqa: PLC0415  loaded when it is used
+
+            return cassandra.CassandraStore(database, seconds)
         case "elasticsearch" | "opensearch":
             from constat.catalog import elasticsearch  # noqa: PLC0415  loaded when it is used
 
@@ -214,6 +218,8 @@ def store_of(address: str) -> tuple[str, str]:
     kind, _, inner = scheme.lower().partition("+")
     if kind in {"redis", "rediss"} or (kind == "mongodb" and inner in {"", "srv"}):
         return "mongodb" if kind == "mongodb" else "redis", address
+    if scheme.lower() == "cassandra":
+        return "cassandra", address
     if kind in {"dynamodb", "elasticsearch", "opensearch"} and inner in {"http", "https"}:
         return kind, f"{inner}://{rest}"
     return "", address

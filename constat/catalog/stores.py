@@ -829,7 +829,7 @@ class StoreConnection(CopiedReading):
                 return self._saying(question, guarded.text)
             values = dict.fromkeys(one[place] for one in keys)
             typed = tuple(one if isinstance(one, int) else str(one) for one in values)
-            sent.append(Keys(field, typed, push.nullable))
+            sent.append(Keys(field, typed, push.nullable and field.path != "_id"))
         condition = Condition(tuple(sent))
         return self._saying(question, guarded.text, opened[0], condition)
 

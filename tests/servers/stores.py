@@ -231,5 +231,5 @@ def _sent(port: int, method: str, path: str, body: str) -> None:
         f"http://127.0.0.1:{port}{path}", method=method, data=body.encode() or None,
         headers={"content-type": "application/x-ndjson" if "bulk" in path else "application/json"},
     )  # fmt: skip
-    with urlopen(asked, timeout=20) as answer:  # noqa: S310  as above
+    with urlopen(asked, timeout=120) as answer:  # noqa: S310  as above
         answer.read()

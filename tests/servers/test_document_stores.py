@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import random
 from contextlib import closing, contextmanager
+from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, cast
 
+import duckdb
 import pytest
 
 from constat import Session, Verdict
+from constat.catalog.connection import ReadBounds, Whole
+from constat.catalog.drivers import open_connection
+from constat.catalog.guard import guard
 from constat.catalog.schema import introspection
+from constat.catalog.stores import StoreConnection
 from constat.evaluation import Demand
+from constat.evaluation.external import Range
+from constat.logic import Kind
 from constat.session import starting
 from constat.testing import Trial, check_source
 from constat.tiers.connections import Connections
@@ -176,3 +184,32 @@ def test_init_begins_a_project_with_a_store(
     written = (tmp_path / "new" / "constat.yaml").read_text()
     assert "canary-key" not in written
     assert "type: " in written
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "wanted"),
+    [(">=", 290, 10), ("<", 3, 3), ("<=", 3, 4), (">", 297, 2), ("=", 7, 1), (">=", 2**70, 0)],
+)
+def test_bounds_leave_out_what_is_outside_and_nothing_else(
+    store_server: stores.Served, tmp_path: Path, operator: str, value: int, wanted: int
+) -> None:
+    odd = [{"_id": "x", "customer": "c", "n": [5]}] if store_server.kind == "mongodb" else []
+    store_server.fill("orders", [*orders(300), *odd])
+    with Session(project(tmp_path, store_server, ", sample: 50")) as session:
+        given = session.project
+    connection = open_connection(given.databases["shop"], tmp_path, 30)
+    connection.begin()
+    assert isinstance(connection, StoreConnection)
+    query = guard("SELECT _id, n FROM orders", "duckdb")
+    kinds = (Kind.SYMBOL, Kind.NUMBER)
+    told = Range(1, operator, value)
+    whole = Whole(query, kinds, ("skip", "skip"), False, (), (told,))
+    stream = connection.stream(whole, ReadBounds(30, 100_000))
+    assert stream is not None
+    sent = store_server.kind not in {"redis", "valkey"} and value < 2**63
+    assert (told in stream.told) is (sent or (bool(stream.told) and value >= 2**63))
+    compare = {">=": ge, "<": lt, "<=": le, ">": gt, "=": eq}[operator]
+    got = duckdb.from_arrow(stream.open()).fetchall()
+    assert sum(compare(n, value) for _, n in got) == wanted
+    assert len(got) <= (wanted + 2 if sent else 300)
+    connection.close()
