@@ -247,7 +247,8 @@ class _Writer:
 
     def attempt(self, attempt: Attempt) -> None:
         """Write how far a rule gets."""
-        self.line(0, f"rule {attempt.rule}: {_state(attempt.state)}")
+        called = "the goal" if attempt.rule == f"{ASKED}.1" else f"rule {attempt.rule}"
+        self.line(0, f"{called}: {_state(attempt.state)}")
         for name in ("literal", "required", "actual", "distance"):
             text = getattr(attempt, name)
             if text:

@@ -21,6 +21,7 @@ from constat.proof.missing import edit_of, is_contested
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
+    ASKED,
     PLAIN,
     Instance,
     Speech,
@@ -163,7 +164,8 @@ def _failures(decision: Decision) -> tuple[str, ...]:
     for failure in decision.outcome.failures:
         rule = decision.reading.program.rules[failure.rule]
         values = ", ".join(f"{name} = {value}" for name, value in failure.bindings.items())
-        found.append(f"rule {rule.id} could not be evaluated: {failure.reason} ({values})")
+        called = "the goal" if rule.id == f"{ASKED}.1" else f"rule {rule.id}"
+        found.append(f"{called} could not be evaluated: {failure.reason} ({values})")
     return tuple(found)
 
 

@@ -173,3 +173,12 @@ def test_what_would_prove_a_goal_is_asked_by_a_command_to_copy(tmp_path: Path) -
     (command,) = (one for one in shop.out.splitlines() if one.startswith("  constat missing"))
     assert "--abducible vip_threshold=3 " in command
     assert "remove blocked(C004)" in run(*shlex.split(command)[1:]).out
+
+
+def test_a_goal_of_several_literals_is_called_the_goal(tmp_path: Path) -> None:
+    project = _staff(tmp_path)
+    ran = run("prove", "emp(id = ?i, salary = ?s), ?s > 1000", "--project", project)
+    assert "the goal: may give it, but something is unknown" in ran.out
+    ran = run("prove", "emp(id = 1, salary = ?s), 5 / (?s - 10) > 1", "--project", project)
+    assert "the goal could not be evaluated: division by zero" in ran.out
+    assert "the.goal" not in ran.out
