@@ -120,18 +120,26 @@ def command(  # noqa: PLR0913  one for each option
     if certificate is None:
         raise click.UsageError("Missing argument 'CERT'.")
     hides = bool(columns or view or opened)
-    if target is None and not hides:
-        raise click.UsageError("Missing option '--to'; `constat export --list` names the formats.")
-    chosen = None if target is None else format_named(target)
-    _check_target(chosen, output, locale)
+    chosen = _chosen(target, output, locale, hides=hides)
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
     written = _formatted(content, chosen, locale)
-    if send is not None:
+    if send is None:
+        _write(written, chosen, output, quiet=quiet)
+    else:
         _send(written, target, send, quiet=quiet)
-        return
-    _write(written, chosen, output, quiet=quiet)
+
+
+def _chosen(
+    target: str | None, output: str | None, locale: str | None, *, hides: bool
+) -> Format | None:
+    """Give the format that is wanted; without one a certificate whose values are hidden is."""
+    if target is None and not hides:
+        raise click.UsageError("Missing option '--to'; `constat export --list` names the formats.")
+    chosen = None if target is None else format_named(target)
+    _check_target(chosen, output, locale)
+    return chosen
 
 
 def _send(written: bytes, target: str | None, url: str, *, quiet: bool) -> None:
