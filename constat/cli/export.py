@@ -124,11 +124,8 @@ def command(  # noqa: PLR0913  one for each option
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
-    written = _formatted(content, chosen, locale)
-    if send is None:
-        _write(written, chosen, output, quiet=quiet)
-    else:
-        _send(written, target, send, quiet=quiet)
+    give = partial(_write, chosen, output) if send is None else partial(_send, target, send)
+    give(_formatted(content, chosen, locale), quiet=quiet)
 
 
 def _chosen(
@@ -142,7 +139,7 @@ def _chosen(
     return chosen
 
 
-def _send(written: bytes, target: str | None, url: str, *, quiet: bool) -> None:
+def _send(target: str | None, url: str, written: bytes, *, quiet: bool) -> None:
     """Send events of OpenLineage to a collector, one after the other; ends the command."""
     if target != LINEAGE:
         raise click.UsageError(f"--send is about events: write --to {LINEAGE}")
@@ -157,7 +154,7 @@ def _formatted(content: bytes, chosen: Format | None, locale: str | None) -> byt
     return content if chosen is None else write_format(chosen, content, locale or "")
 
 
-def _write(content: bytes, chosen: Format | None, output: str | None, *, quiet: bool) -> None:
+def _write(chosen: Format | None, output: str | None, content: bytes, *, quiet: bool) -> None:
     if output is not None:
         write_file(output, content, last=True, private=True)
         if not quiet:
