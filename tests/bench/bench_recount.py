@@ -315,7 +315,7 @@ _OF_CONSTANTS: Final[Mapping[str, tuple[str, str, bool]]] = {
     "k1": ("w1", "path(1900, ?b)", True),
     "k2": ("w2", "path(?a, 9)", True),
     "k3": ("w3", "same(77, ?b)", True),
-    "k5": ("w5", 'vips_in("region 3", ?n)', False),
+    "k5": ("w5", 'vips_in("north", ?n)', False),
     "k7": ("x7", "apart(7, ?b)", True),
 }
 NAMES: Final = (*_OF_PEERS, *_SHAPES, *_OF_CONSTANTS)
