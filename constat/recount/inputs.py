@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _DEAR: Final = 1_000
 _MOST_ROWS: Final = 2_000_000_000
 _EVERYTHING: Final = ((),)
+_NARROW: Final = 1 << 32
 _SPREAD: Final = 4
 """So many times as many numbers as rows lie between the least and the greatest, at most."""
 
@@ -201,7 +202,9 @@ def _differ(tables: Tables, table: str, kinds: Sequence[Kind]) -> bool:
         room *= span
         if rows <= span <= _SPREAD * rows:
             least = literal(low, kinds[place])
-            (numbers,) = tables.arrays(f"SELECT c{place} - {least} AS n FROM", table)
+            narrow = "UINTEGER" if span <= _NARROW else "UBIGINT"
+            number = f"CAST(c{place} - {least} AS {narrow})"
+            (numbers,) = tables.arrays("SELECT", number, "AS n FROM", table)
             if _marks(numbers, span) == rows:
                 tables.keys[table] = place
                 return True
