@@ -35,9 +35,7 @@ RULES = """
 .decl country(name: symbol)
 .input country(source = "sales", query = "SELECT name FROM countries")
 .decl total(customer: symbol, amount: number)
-.input total(source = "sales", query = "
-    SELECT customer, sum(amount)::bigint FROM orders GROUP BY customer
-")
+.input total(source = "sales", query = "TOTALS")
 .decl viewed(id: number)
 .input viewed(source = "sales", query = "SELECT id FROM viewed_orders")
 
@@ -48,6 +46,7 @@ idle(?c) :- ?c = "Olga", !buys(?c).
 .decl large(customer: symbol)
 large(?c) :- placed(_, ?c, ?a), ?a > 500.
 """
+TOTALS = "SELECT customer, sum(amount)::bigint FROM orders GROUP BY customer"
 CONFIG = """
 rules: rules.dl
 databases:
@@ -103,7 +102,7 @@ def _drop(database: ServedDatabase, *roles: str) -> None:
 def project(folder: Path, secured: tuple[ServedDatabase, str], caller: str = BY_SETTING) -> Path:
     database, reader = secured
     folder.mkdir(exist_ok=True)
-    (folder / "rules.dl").write_text(RULES)
+    (folder / "rules.dl").write_text(RULES.replace("TOTALS", TOTALS))
     caller = caller.replace("VIEWER", f"viewer_{database.name}")
     caller = caller.replace("ANALYST", f"analyst_{database.name}")
     uri = database.server.uri(database.name, reader, PASSWORD)
