@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _PORT: Final = 15002
 _SECONDS_TO_CONNECT: Final = 5.0
+_SECONDS_TO_END: Final = 2.0
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _LONGEST: Final = 100
 
@@ -67,6 +68,8 @@ class SparkConnection:
         self._until = resources.running().until
         self._deadline: Deadline | None = None
         self._cancelled = False
+        self._interrupted = 0.0
+        self._left = False
         self._guard = threading.Lock()
         self._worker = Worker(self.interrupt)
         self._tag = f"constat-{uuid.uuid4().hex[:12]}"
@@ -166,10 +169,9 @@ class SparkConnection:
 
     def close(self) -> None:
         """End the session, and take away what it kept where this machine sees it."""
-        with suppress(Exception):
-            self._session.interruptAll()
-        with suppress(Exception):
-            self._session.stop()
+        if not self._interrupted:
+            with suppress(Exception):
+                self._session.stop()
         if getattr(self, "folder", "") and self.is_shared:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._worker.close()
@@ -179,13 +181,28 @@ class SparkConnection:
         return f"it did not finish within {self._resources.seconds:g} s"
 
     def _interrupt_server(self) -> None:
-        with suppress(Exception):
-            self._session.interruptAll()
+        """Tell the server to end; where it goes on, nobody listens to it any more."""
+        if not self._interrupted:
+            self._interrupted = time.monotonic()
+            _aside(self._session.interruptAll)
+        elif not self._left and time.monotonic() - self._interrupted > _SECONDS_TO_END:
+            self._left = True
+            _aside(self._session.client.close)
 
     def _stopped(self, deadline: Deadline) -> ResourceError:
         if deadline.cancelled or self._cancelled:
             return ResourceError("it was cancelled")
         return ResourceError(self._late, "seconds")
+
+
+def _aside(work: Callable[[], object]) -> None:
+    """Ask a server that may be too busy to answer, without waiting for it."""
+
+    def ask() -> None:
+        with suppress(Exception):
+            work()
+
+    threading.Thread(target=ask, name="spark-end", daemon=True).start()
 
 
 def meaning(problem: Exception) -> str:
