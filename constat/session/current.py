@@ -24,6 +24,7 @@ from constat.evaluation import (
     Origin,
     Portion,
     RelationPredicate,
+    ResourceError,
     Resources,
     Verdict,
 )
@@ -169,7 +170,7 @@ class Watch:
         try:
             kept = Maintained(program, [relation])
             self._fill(found, kept)
-        except NotKeptError as problem:
+        except (NotKeptError, ResourceError) as problem:
             self._ask_anew(found, str(problem))
         except StateBusyError:
             raise ConstatError([_busy(text)]) from None
@@ -300,7 +301,7 @@ class Watch:
             return []
         try:
             return self._changed(goal, goal.kept.update(facts), states)
-        except NotKeptError as problem:
+        except (NotKeptError, ResourceError) as problem:
             goal.why = str(problem)
             return []
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
 
-from constat.evaluation import Resources
+from constat.evaluation import ResourceError, Resources
 from constat.incremental import Changed, Fact, Maintained, NotKeptError
 from tests.oracle import naive
 from tests.random_programs.drawing import DOMAINS, draw
@@ -73,6 +73,10 @@ class Walk:
             (inputs[fact.predicate].discard if fact.gone else inputs[fact.predicate].add)(fact.row)
         try:
             update = kept.update(facts)
+        except ResourceError:
+            # A busy machine is no difference; how often that was is told.
+            self.told["stopped"] += 1
+            return None
         except NotKeptError:
             self.told["no more kept"] += 1
             if {name: set(one) for name, one in kept.relations.items()} != before:
