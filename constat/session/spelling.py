@@ -99,6 +99,9 @@ class Unmet:
     def text(self) -> str:
         """Say it in one sentence, with the edit."""
         predicate, column = self.columns[0]
+        if self.near.startswith("?"):
+            said = f"no {predicate} has the {column} {print_term(self.constant)}"
+            return f"{said}; if a variable is meant, write {self.near}"
         meant = print_term(Constant(self.near, Kind.SYMBOL))
         where = f" in rule {self.rule}" if self.rule else ""
         begun = f"no {predicate} has the {column} {print_term(self.constant)}"
@@ -124,11 +127,30 @@ def unmet_constants(
         if len(texts) < len(known) or any(constant.value in one for one in texts):
             continue
         near = _nearest(str(constant.value), {text for one in texts for text in one})
+        meant = _variable(str(constant.value), found, program) if not rule and near is None else ""
+        if meant:
+            named = tuple(
+                (name, program.predicates[name].columns[n].name) for name, n in sorted(found)
+            )
+            yield Unmet(constant, named, meant)
         if near is not None:
             holding = [place for place, one in known.items() if one and near in one]
             columns = program.predicates
             named = tuple((name, columns[name].columns[n].name) for name, n in sorted(holding))
             yield Unmet(constant, named, near, rule)
+
+
+_VARIABLE: Final = re.compile(r"[$:]?([A-Za-z][A-Za-z_]*)\Z")
+
+
+def _variable(text: str, places: Collection[tuple[str, int]], program: Program) -> str:
+    """Give the variable that is meant by `X`, `$x`, `:x`, or a column's own name, as in Prolog."""
+    found = _VARIABLE.match(text)
+    if found is None:
+        return ""
+    names = {program.predicates[name].columns[place].name for name, place in places}
+    alone = len(found[1]) == 1 or text[0] in "$:" or found[1].casefold() in names
+    return f"?{found[1].lower()}" if alone else ""
 
 
 def _texts(

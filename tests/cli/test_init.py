@@ -182,3 +182,14 @@ def test_a_goal_of_several_literals_is_called_the_goal(tmp_path: Path) -> None:
     ran = run("prove", "emp(id = 1, salary = ?s), 5 / (?s - 10) > 1", "--project", project)
     assert "the goal could not be evaluated: division by zero" in ran.out
     assert "the.goal" not in ran.out
+
+
+def test_what_another_language_takes_for_a_variable_is_said(tmp_path: Path) -> None:
+    project = _staff(tmp_path)
+    ran = run("prove", "emp(1, D, ?s)", "--project", project)
+    assert 'no emp has the dept "D"; if a variable is meant, write ?d' in ran.err
+    assert run("prove", "emp(1, ?d, ?s)", "--quiet", "--project", project).code == 0
+    ran = run("prove", "emp(1, Dept, ?s)", "--project", project)
+    assert "if a variable is meant, write ?dept" in ran.err
+    ran = run("prove", "emp(1, sales, ?s)", "--project", project)
+    assert "variable" not in ran.err
