@@ -321,7 +321,7 @@ def _travel(relations: SparkRelations, database: Database, name: str, query: exp
     stored = relations.stored(name)
     driver = database.connection.driver
     text = database.connection.written(query)
-    reader: Any = database.guarded(lambda: driver.execute(text).to_arrow_reader(_SHARE))
+    reader: Any = database.guarded(lambda: driver.sql(text).to_arrow_reader(_SHARE))
     for batch in reader:
         _keep_arrow(relations, name, batch)
     relations.show(stored.view, stored.relation, stored.parts)

@@ -179,3 +179,25 @@ def test_nothing_is_left_in_the_folder(spark: SparkSetting, tmp_path: Path) -> N
     there = SparkSetting(spark.remote, str(tmp_path))
     assert rows(CLOSURE, "path(1, ?y)", {"edge": ((1, 2), (2, 3))}, there) == {(1, 2), (1, 3)}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_travel_where_this_machine_does_not_see_the_folder(
+    spark: SparkSetting, tmp_path: Path
+) -> None:
+    far = SparkSetting(spark.remote, f"file://{tmp_path}")
+    edges = tuple((one, one + 1) for one in range(5))
+    found = rows(CLOSURE, "path(?x, ?y)", {"edge": edges}, far)
+    assert found == rows(CLOSURE, "path(?x, ?y)", {"edge": edges}, None)
+
+
+def test_many_facts_of_the_rules_are_sent_as_a_table(spark: SparkSetting) -> None:
+    facts = "\n".join(f'fact({one}, "a{one}", {one}.5).' for one in range(80))
+    text = f"""
+    .decl fact(n: number, t: symbol, d: Decimal)
+    {facts}
+    .decl half(t: symbol, d: Decimal)
+    half(?t, ?d + ?d) :- fact(?n, ?t, ?d), ?n % 2 = 0.
+    """
+    found = rows(text, "half(?t, ?d)", {}, spark)
+    assert found == rows(text, "half(?t, ?d)", {}, None)
+    assert len(found) == 40
