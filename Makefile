@@ -117,6 +117,16 @@ orchestrators: $(STAMP) ## Fetch Airflow and Dagster into .venv/ for the tests o
 		$(BIN)/uv pip install --quiet --python $$place/bin/python $$one && \
 		touch $$place/installed.stamp; } || echo "$$one is not available"; done
 
+# Never fails either. Each that cannot be had is named, and its test is skipped.
+BESIDE := $(VENV)/beside
+.PHONY: beside
+beside: $(STAMP) ## Fetch Rego, Great Expectations and Drools into .venv/beside/ for the tests of examples/beside.
+	@test -x $(BESIDE)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BESIDE) || true
+	@for one in "regopy>=1.5,<2" "great_expectations>=1.24,<2" "drools_jpy>=0.4,<0.5"; do \
+		name=$${one%%>*}; test -e $(BESIDE)/$$name.stamp || { \
+		$(BIN)/uv pip install --quiet --python $(BESIDE)/bin/python "$$one" && \
+		touch $(BESIDE)/$$name.stamp; } || echo "$$name is not available"; done
+
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
@@ -186,7 +196,7 @@ test-data: install ## Run the tests on public databases (CONSTAT_DATA names thei
 OUTSIDE := postgres or mariadb or stores or sandbox or browser or notebook or newcomer or site or spark or data
 
 .PHONY: test-examples
-test-examples: install dbt orchestrators ## Run examples, libraries and the commands of pages whole, of which the core has samples.
+test-examples: install dbt orchestrators beside ## Run examples, libraries and the commands of pages whole, of which the core has samples.
 	$(EXTRA) "examples and not ($(OUTSIDE)) and not slow"
 
 .PHONY: test-faults
@@ -198,7 +208,7 @@ test-laws: install ## Run the long families of cases, of which the core has samp
 	$(EXTRA) "laws and not (examples or faults or $(OUTSIDE)) and not slow"
 
 .PHONY: test-extras
-test-extras: install browser servers stores dbt orchestrators ## Run the tests of all extras.
+test-extras: install browser servers stores dbt orchestrators beside ## Run the tests of all extras.
 	$(EXTRA) "($(subst spark or ,,$(OUTSIDE)) or examples or faults or laws) and not spark and not slow"
 	@$(MAKE) --no-print-directory test-spark
 

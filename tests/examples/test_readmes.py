@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EXAMPLES = ROOT / "examples"
 DBT = ROOT / ".venv" / "dbt" / "bin" / "dbt"
 WITH_A_SERVER = {"claims", "clients"}
+WITH_OTHER_TOOLS = {"beside"}
 SHOWN = sorted(
     page.parent.name
     for page in EXAMPLES.glob("*/README.md")
@@ -69,7 +70,7 @@ def follow(name: str, folder: Path, **environment: str) -> None:
 
 
 @pytest.mark.examples
-@pytest.mark.parametrize("name", [name for name in SHOWN if name not in WITH_A_SERVER])
+@pytest.mark.parametrize("name", sorted({*SHOWN} - WITH_A_SERVER - WITH_OTHER_TOOLS))
 def test_the_page_of_an_example_prints_what_it_shows(name: str, tmp_path: Path) -> None:
     follow(name, tmp_path)
 
