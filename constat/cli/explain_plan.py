@@ -57,7 +57,7 @@ def plan_lines(explained: ExplainedPlan) -> Iterator[str]:
         if wanted.atom.predicate in explained.guards:
             continue
         yield f"result {print_atom(wanted.atom)} from {wanted.relation}"
-    yield from _open(explained)
+    yield from open_lines(explained)
     for one in plan.rewritings:
         done = "done" if one.applied else "not done"
         yield f"{one.name}, {one.subject}: {done}; {one.why}"
@@ -65,7 +65,8 @@ def plan_lines(explained: ExplainedPlan) -> Iterator[str]:
         yield f"computed in {seconds(explained.seconds)}"
 
 
-def _open(explained: ExplainedPlan) -> Iterator[str]:
+def open_lines(explained: ExplainedPlan) -> Iterator[str]:
+    """Say what bulk evaluation has left to the reference engine."""
     for atom in explained.unsettled:
         if atom not in [one.atom for one in explained.plan.wanted]:
             yield f"result {print_atom(atom)} by the reference engine: what it rests on is open"

@@ -23,6 +23,33 @@ format_option = click.option(
 )
 
 
+class ProfileFile(click.ParamType[str]):
+    """The type of `--profile`: the name of a flame graph, or nothing.
+
+    The word behind it is easily the goal or the program, which must never be written over.
+    """
+
+    name = "file"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: Context | None) -> str:
+        """Read a name."""
+        if value and not value.lower().endswith((".svg", ".folded")):
+            told = f"`{value[:60]}` ends neither in .svg nor in .folded; write --profile last"
+            self.fail(told, param, ctx)
+        return value
+
+
+profile_option = click.option(
+    "--profile",
+    type=ProfileFile(),
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Compute in bulk, and show in place of results what time and rows each rule and step "
+    "took; with a FILE.svg or FILE.folded draw a flame graph there as well.",
+)
+
+
 class PlainCommand(click.Command):
     """A command with plain help."""
 

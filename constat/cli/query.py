@@ -17,7 +17,7 @@ import click
 
 from constat.cli.engines import refuse_with_another
 from constat.cli.files import replacing
-from constat.cli.groups import PlainCommand
+from constat.cli.groups import PlainCommand, profile_option
 from constat.cli.options import (
     RulesThatCount,
     answering,
@@ -228,6 +228,7 @@ class _Wanted:
     materialized: bool
     trace_calls: bool
     anew: bool
+    profile: str | None
     counting: RulesThatCount
 
 
@@ -289,6 +290,7 @@ class _Wanted:
     "does so on the server that the project names, auto chooses between the first two by how much "
     "there is to read; pydatalog is a second opinion without verdicts.",
 )
+@profile_option
 @draft_options
 @project_option
 def command(goal: str, *, engine: str, project: str | None, **given: object) -> int:
@@ -331,21 +333,51 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
       constat query "customer_revenue(?c, ?r)" --engine forward --limit 5 --check 3
       constat query "is_vip(?c)" --explain-row C001
       constat query "is_vip(?c)" --bulk today
+      constat query "is_vip(?c)" --profile
+      constat query "is_vip(?c)" --profile vips.folded
+      constat query "is_vip(?c)" --profile --format json
       constat query "may_leave(?c)" --require-approved            # exits with 4
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
     answers or some are not decided, 7 a check found a difference, 2 bad usage, configuration or
     rules. With --engine pydatalog: 0 rows without proofs, 4 no answer, 78 a construct it lacks.
-    --explain-row: those of `prove`.
+    --explain-row: those of `prove`. --profile: 0 the profile is shown.
     """
     # click gives the options declared above.
     return _run(goal, engine, project, _Wanted(**given))  # type: ignore[arg-type]
 
 
+_BESIDE_PROFILE: Final = ("form", "engine", "anew", "require_approved", "drafts", "project")
+
+
+def _refuse_with_profile(form: str, engine: str) -> None:
+    from constat.cli.profiling import require_profiled  # noqa: PLC0415  loaded when it is used
+
+    require_profiled(_BESIDE_PROFILE)
+    if form not in _EXPLAIN_FORMATS:
+        raise click.UsageError(f"--format {form} cannot be used with --profile")
+    if engine not in {"auto", "forward"}:
+        raise click.UsageError(f"--engine {engine} has no --profile")
+
+
+def _profile(session: Session, goal: str, file: str, *, form: str) -> int:
+    from constat.cli.profiling import give_profile  # noqa: PLC0415  loaded when it is used
+    from constat.session.plan_explaining import PlanQuestion  # noqa: PLC0415  loaded when it is used
+
+    with watching() as observe:
+        found = session.explain_plan(goal, PlanQuestion(), analyze=True, observe=observe)
+    give_profile(found, goal, file, as_json=form == "json")
+    return 0
+
+
 def _run(goal: str, engine: str, project: str | None, wanted: _Wanted) -> int:
+    if wanted.profile is not None:
+        _refuse_with_profile(wanted.form, engine)
     _require_sense(wanted, engine)
     own = Session(project, cache=not wanted.anew)
     with answering(own, wanted.counting, goal) as session:
+        if wanted.profile is not None:
+            return _profile(session, goal, wanted.profile, form=wanted.form)
         if engine == _ENGINES[-1]:
             return give_second_rows(session, goal, form=wanted.form)
         if wanted.explained is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.groups import PlainCommand, format_option
+from constat.cli.groups import PlainCommand, format_option, profile_option
 from constat.cli.output import note, show_error, use_utf8, write_json, write_pieces
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, render, to_json
@@ -125,9 +125,10 @@ _FOREVER: Final = 1e9
     help="Count what was computed in bulk again from the rules, by another way: before anything is "
     "written (always), or once it is written (background).",
 )
+@profile_option
 @click.option("--no-warn", "-w", "silent", is_flag=True, help="Do not print warnings.")
 @format_option
-def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
+def command(program: Path, *, silent: bool, form: str, profile: str | None, **given: object) -> int:
     """Run PROGRAM: read its .input files, compute, write its .output files.
 
     A relation NAME is read from NAME.facts and written to NAME.csv, one row on a line and a tab
@@ -150,6 +151,9 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --engine reference
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --threads 1 --memory 500MB
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --format json
+      constat run examples/reach/reach.dl -F examples/reach/facts --profile
+      constat run examples/reach/reach.dl -F examples/reach/facts --profile reach.svg
+      constat run examples/reach/reach.dl -F examples/reach/facts --profile --format json
 
     Exit codes: 0 all results are written, 2 a mistake in program, facts or usage, 7 --check found
     a difference, 70 internal error, 78 a construct that is not supported, 130 interrupted.
@@ -160,6 +164,9 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     summary: RunSummary | ConstatError
     _refuse_both(given)
     try:
+        if profile is not None:
+            _profile(program, profile, texts, _profiled(given), as_json=as_json)
+            return 0
         with watching() as observe:
             show = printed.extend if as_json else write_pieces
             summary = run_program(program, _options(**given), show, texts=texts, observe=observe)  # type: ignore[arg-type]  # the options declared above
@@ -177,6 +184,44 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     if not as_json:
         _note_checks(summary)
     return 0
+
+
+_BESIDE_PROFILE: Final = (
+    "facts",
+    "include",
+    "mode",
+    "word_size",
+    "timeout",
+    "threads",
+    "memory",
+    "strategy",
+    "silent",
+    "form",
+)
+
+
+def _profiled(given: Mapping[str, object]) -> RunOptions:
+    options = _options(**given)  # type: ignore[arg-type]  # the options declared above
+    if options.engine != ENGINES[0]:
+        raise click.UsageError(f"--engine {options.engine} has no --profile")
+    return options
+
+
+def _profile(
+    program: Path, file: str, texts: dict[str, str], options: RunOptions, *, as_json: bool
+) -> None:
+    from constat.cli.profiling import give_profile, require_profiled  # noqa: PLC0415  loaded when it is used
+    from constat.session.plan_explaining import PlanQuestion, ProgramFile, analyze_program  # noqa: PLC0415  loaded when it is used
+
+    require_profiled(_BESIDE_PROFILE)
+    bounds = options.resources
+    question = PlanQuestion(
+        options.strategy, seconds=bounds.seconds, memory=bounds.memory, threads=bounds.threads
+    )
+    source = ProgramFile(program, options.facts, options.mode, options.word_size, options.include)
+    with watching() as observe:
+        found = analyze_program(source, question, texts, observe)
+    give_profile(found, str(program), file, as_json=as_json)
 
 
 def _refuse_both(given: Mapping[str, object]) -> None:

@@ -42,7 +42,11 @@ class Resources:
 
 @frozen
 class PipelineReport:
-    """What one pipeline did: bindings after each step, over all rounds; -1 is not measured."""
+    """What one pipeline did: bindings after each step, over all rounds; -1 is not measured.
+
+    `seconds` is how long its steps took, over all rounds, without what becomes of its rows (0: not
+    measured). Where SQL computes it together with others, it is the time of it alone, counted.
+    """
 
     rule: int
     rows: tuple[int, ...]

@@ -49,6 +49,9 @@ class PlanQuestion:
     on_spark: bool = False
     """Whether to tell what a Spark Connect server would run, or ran: that of `spark`."""
     spark: SparkSetting | None = None
+    memory: int = 0
+    """Bytes to use at most, `threads` the cores; 0 is what seems right for the machine."""
+    threads: int = 0
 
     @property
     def options(self) -> PlanOptions:
@@ -189,7 +192,9 @@ def _computed(
     graded: bool = False,
 ) -> ExplainedPlan:
     started = time.perf_counter()
-    resources = Resources(seconds=question.seconds, scratch=Path(tempfile.gettempdir()))
+    scratch = Path(tempfile.gettempdir())
+    bounds = (question.seconds, question.memory, question.threads)
+    resources = Resources(*bounds, scratch=scratch)
     options = Options(
         resources,
         question.strategy,

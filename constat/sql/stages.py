@@ -440,7 +440,10 @@ def _delta_reads(pipeline: Pipeline) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Rounds:
-    """Runs the rounds of one stage. `counts[i][j]`: bindings after step j of recursive rule i."""
+    """Runs the rounds of one stage. `counts[i][j]`: bindings after step j of recursive rule i.
+
+    `alone[i]` are the seconds that the last of these counts took, `counting` those of all of them.
+    """
 
     database: Database
     stage: Stage
@@ -449,6 +452,8 @@ class Rounds:
     stamps: bool = False
     rounds: int = 0
     counts: dict[int, list[int]] = field(default_factory=dict)
+    alone: dict[int, float] = field(default_factory=dict)
+    counting: float = 0.0
     _names: dict[str, Names] = field(default_factory=dict)
     _sizes: dict[str, int] = field(default_factory=dict)
     _deltas: dict[str, int] = field(default_factory=dict)
@@ -586,11 +591,13 @@ class Rounds:
             raise ResourceError(f"the limit of {resources.rows:,} rows was reached", "rows")
 
     def _count(self, tables: RoundTables) -> None:
+        started = time.monotonic()
         for number, pipeline in enumerate(self.stage.recursive):
             totals = self.counts.setdefault(number, [0] * len(pipeline.plan.steps))
-            for steps in range(len(totals)):
-                query = PipelineText(self.database, tables).count(pipeline, steps + 1)
-                totals[steps] += int(str(self.database.connection.run(query)[0][0]))
+            found, seconds = _count_steps(self.database, tables, pipeline)
+            totals[:] = [total + count for total, count in zip(totals, found, strict=True)]
+            self.alone[number] = self.alone.get(number, 0.0) + seconds
+        self.counting += time.monotonic() - started
 
 
 def promotion(names: Names) -> tuple[exp.Expr, ...]:
@@ -636,10 +643,10 @@ def run_stage(  # noqa: PLR0913  the switches are named
 ) -> StageReport:
     """Compute the relations of a stage.
 
-    `analyze` counts the bindings after each step, which costs about as much again. `stamps` keeps
-    for each row the round in which it first came, which rounds of statements can do: they are taken
-    instead of one expression. Raises `StrategyError` where the strategy cannot give the exact
-    answer, `ResourceError` at a bound.
+    `analyze` counts the bindings after each step, which costs about as much again, and is not part
+    of the time that is reported. `stamps` keeps for each row the round in which it first came,
+    which rounds of statements can do: they are taken instead of one expression. Raises
+    `StrategyError` where the strategy cannot give the exact answer, `ResourceError` at a bound.
     """
     started = time.monotonic()
     for name in stage.predicates:
@@ -658,13 +665,14 @@ def run_stage(  # noqa: PLR0913  the switches are named
         for name in stage.predicates:
             database.stamp(name, database.stored(name).table, 0)
     sizes = {name: database.estimate(name) for name in stage.predicates}
+    seconds = time.monotonic() - started - rounds.counting
     reports = _pipelines(database, stage, rounds) if analyze else ()
     return StageReport(
         number=stage.number,
         strategy=strategy.value,
         rounds=rounds.rounds,
         rows=sizes,
-        seconds=time.monotonic() - started,
+        seconds=seconds,
         bytes=sum(_width(plan.relations[name]) * rows for name, rows in sizes.items()),
         pipelines=reports,
     )
@@ -719,13 +727,24 @@ def _pipelines(database: Database, stage: Stage, rounds: Rounds) -> tuple[Pipeli
         if counts is None:
             found.append(_counted(database, pipeline))
         else:
-            found.append(PipelineReport(pipeline.plan.rule, tuple(counts)))
+            alone = rounds.alone[number]
+            found.append(PipelineReport(pipeline.plan.rule, tuple(counts), alone))
     return tuple(found)
 
 
 def _counted(database: Database, pipeline: Pipeline) -> PipelineReport:
-    counts = []
+    counts, seconds = _count_steps(database, database, pipeline)
+    return PipelineReport(pipeline.plan.rule, tuple(counts), seconds)
+
+
+def _count_steps(
+    database: Database, tables: Database | RoundTables, pipeline: Pipeline
+) -> tuple[list[int], float]:
+    """Count the bindings after each step; give also how long it took after the last one."""
+    counts, seconds = [], 0.0
     for steps in range(1, len(pipeline.plan.steps) + 1):
-        query = PipelineText(database, database).count(pipeline, steps)
+        query = PipelineText(database, tables).count(pipeline, steps)
+        started = time.perf_counter()
         counts.append(int(str(database.connection.run(query)[0][0])))
-    return PipelineReport(pipeline.plan.rule, tuple(counts))
+        seconds = time.perf_counter() - started
+    return counts, seconds

@@ -109,6 +109,8 @@ def test_the_json_of_the_examples_fits_its_schema(workplace: Workplace, example:
     name = "-".join(example.words)
     if "--engine pydatalog" in example.line:
         name += "-engine"
+    if "--profile" in example.line:
+        name += "-profile"
     assert ran.out, ran.err
     assert ran.code == (example.code or 0), ran.err
     check(ran.json, name)

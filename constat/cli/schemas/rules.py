@@ -171,6 +171,58 @@ class ExplainPlanResult(TypedDict):
     rewritings: Annotated[list[PlanRewriting], "What was done to the rules, and what was not."]
 
 
+class ProfileStep(TypedDict):
+    """A step of a rule, as it was taken."""
+
+    does: Annotated[str, "The step in words."]
+    estimated_rows: Annotated[Quantity | None, "About how many bindings were expected after it."]
+    rows: Annotated[
+        Count | None, "How many there were, over all rounds; null where that was not counted."
+    ]
+
+
+class ProfileRule(TypedDict):
+    """What one rule did in one stage."""
+
+    rule: Annotated[str, "The rule's id."]
+    stage: Annotated[Ordinal, "The number of the stage."]
+    strategy: Annotated[str, "The strategy that gave the answer."]
+    seconds: Annotated[
+        Quantity | None,
+        "Its part of the time of the stage, by what each rule takes alone; null if not known.",
+    ]
+    estimated_rows: Annotated[Quantity | None, "About how many rows it was expected to give."]
+    rows: Annotated[
+        Count | None, "How many it gave, over all rounds, duplicates included; null if not counted."
+    ]
+    steps: Annotated[list[ProfileStep], "The steps, in order, for each way to take the rule."]
+
+
+class ProfileStage(TypedDict):
+    """What one stage took."""
+
+    number: Annotated[Ordinal, "Its place in the order of computation."]
+    relations: Annotated[list[str], "What it computes."]
+    strategy: Annotated[str, "The strategy that gave the answer."]
+    seconds: Annotated[Quantity, "How long it took."]
+    rows: Annotated[Count, "Rows of all its relations."]
+    rounds: Annotated[Count, "Rounds that added something; 0 where nobody counts them."]
+
+
+class ProfileResult(TypedDict):
+    """What time and rows each rule took, the slowest first."""
+
+    subject: Annotated[str, "The goal or the file, as it was given."]
+    exit_code: Literal[0]
+    seconds: Annotated[Quantity, "How long it took in all; reading and counting included."]
+    rules: Annotated[list[ProfileRule], "The rules, the slowest first."]
+    stages: Annotated[list[ProfileStage], "The stages, in the order of computation."]
+    open: Annotated[list[str], "Atoms that the reference engine would answer."]
+    left: Annotated[
+        list[LeftOut], "Predicates that bulk evaluation has left to the reference engine, and why."
+    ]
+
+
 class ExplainResult(TypedDict):
     """What a code means, with a wrong and a right example."""
 
@@ -829,6 +881,8 @@ RESULTS: Final = MappingProxyType(
         "rules-review": Result(RulesReviewResult),
         "rules-test": Result(RulesTestResult),
         "run": Result(RunResult),
+        "run-profile": Result(ProfileResult, "Result of `constat run --profile --format json`"),
+        "query-profile": Result(ProfileResult, "Result of `constat query --profile --format json`"),
         "watch": Result(WatchResult),
     }
 )
