@@ -333,9 +333,7 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
       constat query "customer_revenue(?c, ?r)" --engine forward --limit 5 --check 3
       constat query "is_vip(?c)" --explain-row C001
       constat query "is_vip(?c)" --bulk today
-      constat query "is_vip(?c)" --profile
-      constat query "is_vip(?c)" --profile vips.folded
-      constat query "is_vip(?c)" --profile --format json
+      constat query "is_vip(?c)" --profile vips.svg
       constat query "may_leave(?c)" --require-approved            # exits with 4
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other

@@ -151,9 +151,7 @@ def command(program: Path, *, silent: bool, form: str, profile: str | None, **gi
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --engine reference
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --threads 1 --memory 500MB
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --format json
-      constat run examples/reach/reach.dl -F examples/reach/facts --profile
       constat run examples/reach/reach.dl -F examples/reach/facts --profile reach.svg
-      constat run examples/reach/reach.dl -F examples/reach/facts --profile --format json
 
     Exit codes: 0 all results are written, 2 a mistake in program, facts or usage, 7 --check found
     a difference, 70 internal error, 78 a construct that is not supported, 130 interrupted.
@@ -177,13 +175,20 @@ def command(program: Path, *, silent: bool, form: str, profile: str | None, **gi
         check_interrupted()
         show_error(summary, texts, as_json=as_json)
         return summary.exit_code
-    if as_json:
-        write_json(_json(summary, printed))
-    elif summary.warnings and not silent:
-        note(render(summary.warnings, texts, colour=False).rstrip("\n"))
-    if not as_json:
-        _note_checks(summary)
+    _show(summary, printed if as_json else None, texts, silent=silent)
     return 0
+
+
+def _show(
+    summary: RunSummary, printed: list[str] | None, texts: Mapping[str, str], *, silent: bool
+) -> None:
+    """Tell what was done: as an object with what was printed, or in remarks."""
+    if printed is not None:
+        write_json(_json(summary, printed))
+        return
+    if summary.warnings and not silent:
+        note(render(summary.warnings, texts, colour=False).rstrip("\n"))
+    _note_checks(summary)
 
 
 _BESIDE_PROFILE: Final = (

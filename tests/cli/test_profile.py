@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import jsonschema
 import pytest
 
 from constat.cli.profiling import Frame, folded_lines, frames_of, rules_of, svg_lines
@@ -92,6 +93,9 @@ def test_a_goal_that_is_open_says_who_answers_it() -> None:
     assert "result is_strategic(?c) by the reference engine" in ran.out
     told = run("query", "is_strategic(?c)", "--profile", "--format", "json", *VIP).json
     assert told["open"] == ["is_strategic(?c)"]
+    assert told["left"]
+    form = run("schema", "query", "profile").json
+    jsonschema.Draft202012Validator(form).validate(told)
 
 
 def test_a_flame_graph_is_a_picture_of_all_rules(tmp_path: Path) -> None:
