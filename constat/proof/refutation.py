@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from constat.analysis.attributes import NO_REASON, reason_codes
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, Limits
 from constat.frozen import frozen
-from constat.logic import OPEN, Atom, Constant, Variable
+from constat.logic import OPEN, Atom, Constant, NullPolicy, Variable, null_policies
 from constat.proof.counterexamples import Counterexample, Counterexamples, counterexamples
 from constat.proof.decide import decide
 from constat.proof.instances import (
@@ -264,8 +264,12 @@ class Prober:
     def atom(self, shape: Shape) -> Atom:
         """Return the goal that asks for a shape."""
         predicate = self.decision.outcome.program.program.predicates[shape[0]]
+        # A variable would read a column, and of a column that no rule reads nothing is known.
+        unread = {n for n, one in enumerate(null_policies(predicate)) if one is NullPolicy.UNREAD}
         terms = [
-            Variable(f"c{place}") if slot is OPEN else Constant(slot, kind)
+            Variable(f"_{place}" if place in unread else f"c{place}")
+            if slot is OPEN
+            else Constant(slot, kind)
             for place, (slot, kind) in enumerate(zip(shape[1], predicate.kinds, strict=True))
         ]
         return Atom(shape[0], tuple(terms))

@@ -413,3 +413,20 @@ def test_facts_that_somebody_has_to_answer_for_stay_rules(stated: Path) -> None:
     found, text = prove(stated, "fine(900)")
     assert found == "PROVED_UNDER"
     assert len(json.loads(text)["rules"]) > 300
+
+
+@pytest.mark.parametrize("null", ["", "@[null = none] ", "@[null = maybe] "])
+def test_why_not_names_the_row_that_is_there_and_none_of_what_nobody_read(
+    folder: Path, null: str
+) -> None:
+    declared = ".decl keyless(patient: symbol, amount: number, remark: symbol)"
+    assert declared in RULES
+    rules = RULES.replace(declared, declared.replace("remark", f"{null}remark"))
+    (folder / "r.dl").write_text(rules)
+    with Session(folder) as session:
+        found = session.why_not("free(P1)")
+        told = found.to_text()
+    assert found.verdict.value == "DISPROVED"
+    assert "because keyless(P1, " in told
+    assert "source: DATABASE (main)" in told
+    assert not [one for one in SECRETS if one in told]
