@@ -505,6 +505,8 @@ def _conflict_help(
     join = offered_join(kinds, (first, second), predicates)
     if join:
         return f"to go from a name to its id, join with `{join}`"
+    if set(kinds) == {Kind.DECIMAL, Kind.FLOAT}:
+        return _floats_help(first if kinds[0] is Kind.DECIMAL else second)
     known, wanted = kinds
     if second is None or (second.comparison is None and second.role == "gives"):
         known, wanted = _from_and_to(known, wanted)
@@ -512,6 +514,15 @@ def _conflict_help(
     shown = _variable(source)
     edit = f"?y = {_converted(shown, known, wanted)}"
     return f"convert, and use another variable for the result: `{edit}`"
+
+
+def _floats_help(exact: Origin | None) -> str:
+    """Say how a Decimal becomes a float; the other way fails for nearly every float."""
+    edit = f"make the Decimal a float: `{_converted(_variable(exact), Kind.DECIMAL, Kind.FLOAT)}`"
+    if exact is None or exact.predicate is None:
+        return edit
+    column = exact.predicate.columns[exact.column].name
+    return f"declare column `{column}` of `{exact.predicate.name}` as float, or {edit}"
 
 
 def _from_and_to(one: Kind, other: Kind) -> tuple[Kind, Kind]:

@@ -78,6 +78,9 @@ class CatalogDraftResult(TypedDict):
     text: Annotated[str, "The rule file."]
     output: Annotated[str | None, "The file that was written; null where none was asked for."]
     hints: Annotated[list[str], "What may be said of files, or mended in rows; without values."]
+    problems: Annotated[
+        list[Diagnostic], "Tables of a database that were left out, with the reasons."
+    ]
 
 
 class CatalogDatabase(TypedDict):
@@ -204,6 +207,7 @@ class CatalogShowResult(TypedDict):
     findings: Annotated[
         list[Diagnostic], "What is declared and not so, as diagnostics; empty without --check."
     ]
+    remarks: Annotated[list[str], "What a draft says of its columns."]
 
 
 class DoctorFinding(TypedDict):
