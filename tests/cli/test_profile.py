@@ -177,6 +177,7 @@ def test_a_program_is_never_written_over(tmp_path: Path) -> None:
     file.write_bytes(REACH[0].read_bytes())
     before = file.read_bytes()
     assert run("run", "--profile", file).code == 2
+    assert run("run", *REACH, "--profile", file).code == 2
     assert file.read_bytes() == before
 
 
