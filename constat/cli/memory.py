@@ -642,7 +642,6 @@ def branch_command(
 
     Examples:
       constat memory branch letters --session refund
-      constat memory compact marco.json --session refund --branch marco
       constat memory branch marco --session refund --merge
 
     Exit codes: 0 begun or taken in, 2 the name is taken or none, bad usage or configuration.

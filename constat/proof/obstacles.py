@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.frozen import frozen
@@ -67,6 +68,14 @@ FARTHEST: Final = Fraction(1)
 _YEAR_DAYS: Final = 365
 _DAY: Final = 86_400
 _LONGEST_TEXT: Final = 64
+_OF_TEXTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "contains": "contains",
+        "!contains": "does not contain",
+        "match": "matches",
+        "!match": "does not match",
+    }
+)
 
 
 @frozen
@@ -352,10 +361,13 @@ class Describing:
             return found
         kind = code.left.kind
         off = _distance(code.operator, left, right, kind)
+        # Of texts the right one is looked at, and the left one is what it has to have.
+        words = _OF_TEXTS.get(code.operator)
+        actual, wanted = (left, right) if words is None else (right, left)
         return replace(
             found,
-            actual=_shown(left, kind),
-            required=f"{code.operator} {_shown(right, kind)}",
+            actual=_shown(actual, kind),
+            required=f"{words or code.operator} {_shown(wanted, kind)}",
             sentence=refute_comparison(self.instance(binding), literal),
             distance=off.text,
             gap=off.gap,

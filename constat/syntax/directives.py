@@ -85,11 +85,8 @@ class NoteParser(BodyParser):
         key = self._key()
         fresh = self._parts(key) if self.kind == "(" else [self._value(key, start)]
         if self.kind == ",":
-            self.fail(
-                declarations.odd_attribute(
-                    self.here, "each attribute has its own brackets: `@[a = 1] @[b = 2]`"
-                )
-            )
+            here, why = self.here, "each attribute has its own brackets: `@[a = 1] @[b = 2]`"
+            self.fail(declarations.odd_attribute(here, why, self._whole_key(key, fresh[-1].value)))
         self.close(opener, "]")
         return fresh
 
@@ -119,12 +116,23 @@ class NoteParser(BodyParser):
             start = self.position
             name = self._key()
             if not self.accept("="):
-                self.fail(declarations.odd_attribute(self.here, "expected `name = value`"))
+                here = self.here
+                edit = self._whole_key(key, name)
+                self.fail(declarations.odd_attribute(here, "expected `name = value`", edit))
             parts.append(Attribute(f"{key}.{name}", self.attribute_value(), self.since(start)))
             if not self.accept(","):
                 break
         self.close(opener, ")")
         return parts or [Attribute(key, "true", self.since(opener))]
+
+    def _whole_key(self, key: str, first: str) -> str:
+        """Give the key of several columns as it is written; another attribute has none."""
+        names = [first]
+        while key == "key" and self.accept(",") and self.kind == "name":
+            names.append(self.word)
+            self.advance()
+        several = len(names) > 1 and self.kind in {")", "]"}
+        return f'@[key = "{", ".join(names)}"]' if several else ""
 
     def _names(self, key: str, opener: int) -> Attribute:
         """Read `a, b)`: the names of columns."""

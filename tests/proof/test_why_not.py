@@ -60,6 +60,29 @@ def test_dates_times_counts_and_inequalities_have_distances(goal: str, distance_
     assert attempt.stop.distance == distance_told
 
 
+@pytest.mark.parametrize(
+    ("literal", "actual", "required"),
+    [
+        ('contains("bus", ?x)', "Air", "contains bus"),
+        ('!contains("i", ?x)', "Air", "does not contain i"),
+        ('match("B.*", ?x)', "Air", "matches B.*"),
+        ('!match("A.*", ?x)', "Air", "does not match A.*"),
+    ],
+)
+def test_of_texts_the_one_that_is_looked_at_is_actual(
+    literal: str, actual: str, required: str
+) -> None:
+    rules = f"""
+    .decl t(x: symbol)
+    .input t(source="s", query="q")
+    .decl p(x: symbol)
+    p(?x) :- t(?x), {literal}.
+    """
+    (attempt,) = refuted(rules, "p(Air)", {"t": Table((("Air",),))}).lacking[0].attempts
+    assert attempt.stop is not None
+    assert (attempt.stop.actual, attempt.stop.required) == (actual, required)
+
+
 def test_a_row_that_is_lacking_names_its_source_and_the_nearest_row() -> None:
     found = refuted(VIP, "is_vip(C2)", vip_tables())
     number = found.lacking[0].attempts[1].below[0]

@@ -183,3 +183,12 @@ def test_parse_text_of_a_huge_text_is_refused() -> None:
     found: list[Diagnostic] = []
     parse_text("p(1).\n" * 1_000_000, "big.dl", found)
     assert [one.code for one in found] == ["C0110"]
+
+
+@pytest.mark.parametrize("written", ["key(a, b)", "key = a, b", "key(a,b)"])
+def test_a_key_of_several_columns_has_an_edit_that_is_one(written: str) -> None:
+    declared = ".decl d(a: symbol, b: number)\n"
+    _, found = read(f"@[{written}]\n{declared}")
+    edit = '@[key = "a, b"]'
+    assert [(one.code, f"`{edit}`" in one.help) for one in found] == [("C0128", True)]
+    assert errors(f"{edit}\n{declared}") == []

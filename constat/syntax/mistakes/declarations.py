@@ -49,15 +49,15 @@ def built_in_type(span: Span, name: str) -> Diagnostic:
     )
 
 
-def odd_attribute(span: Span, reason: str) -> Diagnostic:
-    """`@[...]` in a form that does not exist."""
+def odd_attribute(span: Span, reason: str, edit: str = "") -> Diagnostic:
+    """`@[...]` in a form that does not exist; `edit` is what was meant, where that is known."""
     return Diagnostic(
         "C0128",
         reason,
         span,
         note="an attribute is `@[key = value]`, `@[key]` or `@[key(name = value)]` before an item "
         "or a column; values are names, numbers or texts",
-        help='write, for example, `@[owner = "compliance"]`',
+        help=f"write `{edit}`" if edit else 'write, for example, `@[owner = "compliance"]`',
     )
 
 
