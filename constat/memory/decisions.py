@@ -477,25 +477,34 @@ def load_rules(own: Path | None = None) -> MemoryRules:
 
     Raises ``ConstatError`` with every mistake in them, and where a predicate is missing.
     """
-    return _shipped_rules() if own is None else _read_rules(own)
+    return _shipped_rules() if own is None else _joined_rules(own)
 
 
 @lru_cache(maxsize=1)
 def _shipped_rules() -> MemoryRules:
     """Load the rules of the package, which are the same for every memory of a program."""
-    return _read_rules(None)
+    return _read_rules(rules_folder())
 
 
-def _read_rules(own: Path | None) -> MemoryRules:
-    with Scratch() as place:
-        folder = place.path
-        for source in (rules_folder(), *([] if own is None else [own])):
-            for path in sorted(source.glob("*.dl")):
-                shutil.copyfile(path, folder / path.name)
-        diagnostics: list[Diagnostic] = []
-        texts: dict[str, str] = {}
-        files = rule_files([folder], diagnostics)
-        program = read_rules(files, [folder], diagnostics, texts)
+def _joined_rules(own: Path) -> MemoryRules:
+    """Read the rules of the package with those of a folder in their place or beside them."""
+    try:
+        with Scratch() as place:
+            for source in (rules_folder(), own):
+                for path in sorted(source.glob("*.dl")):
+                    shutil.copyfile(path, place.path / path.name)
+            return _read_rules(place.path)
+    except OSError as problem:
+        message = f"the rules of memory cannot be joined: {problem.strerror or problem}"
+        told = Diagnostic("C0805", message, help="see that the temporary folder has room")
+        raise ConstatError([told]) from None
+
+
+def _read_rules(folder: Path) -> MemoryRules:
+    diagnostics: list[Diagnostic] = []
+    texts: dict[str, str] = {}
+    files = rule_files([folder], diagnostics)
+    program = read_rules(files, [folder], diagnostics, texts)
     if program is None:
         errors = [one for one in diagnostics if one.severity is Severity.ERROR]
         raise ConstatError(errors, exit_code=exit_code(errors))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from constat.check import check_certificate
-from constat.memory import Memory, from_openai
+from constat.diagnostics import ConstatError
+from constat.memory import Memory, decisions, from_openai
 from constat.memory.decisions import decide, load_rules, rows_of, rules_folder
 from constat.session import Session
 from tests.examples.shop import ROOT
@@ -26,6 +29,18 @@ def test_the_rules_of_the_package_are_read_once_and_those_of_ones_own_each_time(
     assert "mine" not in load_rules().program.program.predicates
     own.write_text(".decl other(a: number)\nother(1).\n", encoding="utf-8")
     assert "other" in load_rules(tmp_path).program.program.predicates
+
+
+def test_without_room_the_rules_are_read_where_they_are_or_one_error_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(decisions, "Scratch", full)
+    assert decisions._read_rules(rules_folder()).digest == load_rules().digest
+    with pytest.raises(ConstatError, match=r"C0805.*No space left"):
+        load_rules(tmp_path)
 
 
 def test_a_line_of_each_class_is_proved_and_checked() -> None:
