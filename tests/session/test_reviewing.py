@@ -37,7 +37,7 @@ from tests.session.reviewed import (
     make_project,
     with_ada,
 )
-from tests.signing.keys import TIME, key
+from tests.signing.keys import TIME, key, with_one_bit_of_the_signature_turned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -389,7 +389,7 @@ def forge(line: dict[str, Any]) -> list[dict[str, Any]]:
         {**line, "by": "Bob"},
         {**line, "reason": "another"},
         {**line, "at": "2027-01-01T00:00:00.000000Z"},
-        {**line, "envelope": line["envelope"].replace("A", "B", 1)},
+        {**line, "envelope": with_one_bit_of_the_signature_turned(line["envelope"])},
         {**line, "draft": "0" * 64},
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
@@ -16,6 +15,7 @@ from constat import Session
 from constat.diagnostics import ConstatError
 from constat.session.options import LogAs
 from tests.cli.running import Ran, run
+from tests.signing.keys import with_one_bit_of_the_signature_turned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,14 +190,6 @@ def test_retention_hold_and_expiry(shop: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "C0754" in log(shop, "show", "1", "--certificate", "x.json").err
 
 
-def with_one_bit_of_the_signature_turned(envelope: bytes) -> bytes:
-    document = json.loads(envelope)
-    (signed,) = document["signatures"]
-    signature = base64.b64decode(signed["sig"])
-    signed["sig"] = base64.b64encode(bytes([signature[0] ^ 1]) + signature[1:]).decode()
-    return json.dumps(document).encode()
-
-
 def test_a_cut_tail_is_found_with_a_signed_head(shop: Path, tmp_path: Path) -> None:
     key, head = tmp_path / "k.pem", tmp_path / "head.dsse"
     run("keygen", "--role", "auditor", "--name", "Bob", "-o", key)
@@ -214,7 +206,7 @@ def test_a_cut_tail_is_found_with_a_signed_head(shop: Path, tmp_path: Path) -> N
     log_of(shop).write_bytes(content)
     untrusted = log(shop, "verify", "--anchor", head)
     assert (untrusted.code, "nobody here trusts" in untrusted.out) == (1, True)
-    head.write_bytes(with_one_bit_of_the_signature_turned(head.read_bytes()))
+    head.write_text(with_one_bit_of_the_signature_turned(head.read_text()))
     assert log(shop, "verify", *trusted).code == 1
     head.write_bytes(b"")
     assert log(shop, "verify", *trusted).code == 1
