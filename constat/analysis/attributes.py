@@ -95,6 +95,7 @@ def check_reasons(rule: Rule) -> Iterator[Diagnostic]:
     """Report reasons that do not fit the body, literal by literal."""
     codes = reason_codes(rule.attributes)
     if not codes:
+        yield from _reasons_of_no_literal(rule, codes)
         return
     literals = len(rule.body)
     if len(codes) != literals:
@@ -117,6 +118,30 @@ def check_reasons(rule: Rule) -> Iterator[Diagnostic]:
             note="a code is 1 to 32 letters, digits, `_`, `.`, `:` or `-`, beginning with a letter "
             "or digit",
             help="write a code such as `R12`, or `-` for none",
+        )
+        return
+    yield from _reasons_of_no_literal(rule, codes)
+
+
+def _reasons_of_no_literal(rule: Rule, codes: tuple[str, ...]) -> Iterator[Diagnostic]:
+    """Report texts of codes that no literal has: nothing would ever say them."""
+    known = sorted({*codes} - {NO_REASON})
+    named = f"its codes are {', '.join(known)}" if known else "it has no `reasons`"
+    for key in rule.attributes:
+        code = key.removeprefix("reason.")
+        name, _, language = code.rpartition("_")
+        if code == key or code in known or (name in known and _LANGUAGE.match(language)):
+            continue
+        translated = bool(name) and _LANGUAGE.match(language.lower()) is not None
+        base = name if translated else code
+        meant = base if base in known else nearest(base, known)
+        ending = f"_{language.lower()}" if translated else ""
+        yield Diagnostic(
+            "C0706",
+            f"`{code[:40]}` is the text of a code that no literal of this rule has",
+            rule.span,
+            note=f"{named}; `_de` behind a code is its text in German",
+            help=f"write `{meant}{ending}`" if meant else "name the code in `reasons`, or delete it",
         )
 
 

@@ -63,6 +63,24 @@ def test_reasons_fit_the_body(reasons: str, *, right: bool) -> None:
     assert codes == ([] if right else ["C0706"])
 
 
+@pytest.mark.parametrize(
+    ("text", "help_text"),
+    [
+        ("LOW01 = 'blocked', LOW01_de = 'gesperrt'", ""),
+        ("LOW_01_de = 'gesperrt'", "write `LOW01_de`"),
+        ("LOW1 = 'blocked'", "write `LOW01`"),
+        ("X = 'blocked'", "name the code in `reasons`, or delete it"),
+        ("LOW01_DE = 'gesperrt'", "write `LOW01_de`"),
+    ],
+)
+def test_a_text_belongs_to_a_code_of_its_rule(text: str, help_text: str) -> None:
+    reason = f"@[reason({text})]\n".replace("'", '"')
+    rule = f'{reason}ok(?c) :- tier(?c, "gold"), !blocked(?c).\n'
+    assert {one.code for one in mistakes(TIER + rule)} == {"C0706"}
+    found = mistakes(f'{TIER}@[reasons = "-,LOW01"]\n{rule}')
+    assert [one.help for one in found] == ([help_text] if help_text else [])
+
+
 def test_each_alternative_of_a_body_has_its_reasons() -> None:
     rule = '@[reasons = "R1,R2"]\nok(?c) :- tier(?c, "gold"), (!blocked(?c); tier(?c, "silver")).\n'
     assert mistakes(TIER + rule) == []
