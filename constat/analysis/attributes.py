@@ -141,7 +141,9 @@ def _reasons_of_no_literal(rule: Rule, codes: tuple[str, ...]) -> Iterator[Diagn
             f"`{code[:40]}` is the text of a code that no literal of this rule has",
             rule.span,
             note=f"{named}; `_de` behind a code is its text in German",
-            help=f"write `{meant}{ending}`" if meant else "name the code in `reasons`, or delete it",
+            help=f"write `{meant}{ending}`"
+            if meant
+            else "name the code in `reasons`, or delete it",
         )
 
 
