@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -23,11 +24,14 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import locale_option
 from constat.cli.output import note, use_utf8, write, write_bytes, write_json, write_pieces
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.project.apis import ApiSetting
+from constat.project.loading import is_private_line
 from constat.proof.formats import FORMATS, Format, format_named, write_format
 
 if TYPE_CHECKING:
-    from constat.cli.output import Pipe
+    from collections.abc import Sequence
 
+    from constat.cli.output import Pipe
 
 LINEAGE: Final = "openlineage"
 VIEWS: Final = ("subject", "authority", "auditor")
@@ -143,8 +147,6 @@ def _send(target: str | None, url: str, written: bytes, *, quiet: bool) -> None:
     """Send events of OpenLineage to a collector, one after the other; ends the command."""
     if target != LINEAGE:
         raise click.UsageError(f"--send is about events: write --to {LINEAGE}")
-    from constat.cli.lineage import send_events  # noqa: PLC0415  loaded when it is used
-
     number = send_events(json.loads(written), url, os.environ.get("OPENLINEAGE_API_KEY", ""))
     if not quiet:
         note(f"sent: {number} events of OpenLineage")
@@ -226,3 +228,41 @@ def _list(*, as_json: bool) -> None:
     for one in FORMATS:
         extra = f" (needs the extra `{one.extra}`)" if one.extra else ""
         write(f"{one.name:<{width}}  {one.purpose}{extra}")
+
+
+# Send events of OpenLineage to a collector: `constat export CERT --to openlineage --send URL`.
+
+_SECONDS: Final = 30.0
+_TAKEN: Final = range(200, 300)
+
+
+def send_events(events: Sequence[Any], url: str, key: str) -> int:
+    """Send events in their order; raises `ConstatError` for the first that is not taken.
+
+    A key goes over a private line alone, and to no other address.
+    """
+    from constat.apis.transport import ApiError, Asking, Transport  # noqa: PLC0415  sending alone
+
+    if key and not is_private_line(url):
+        raise _not_sent("a key is sent over https alone, or to this machine")
+    headers = {"Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    # The person has named the address; it may well be one of a private network.
+    transport = Transport(ApiSetting("lineage", private=True, seconds=_SECONDS))
+    try:
+        for number, event in enumerate(events, 1):
+            asking = Asking("POST", url, headers, json.dumps(event).encode(), keyed=False)
+            reply = transport.fetch(asking, time.monotonic() + _SECONDS)
+            if reply.status not in _TAKEN:
+                raise _not_sent(f"event {number} was answered with status {reply.status}")
+    except ApiError as problem:
+        raise _not_sent(problem.reason) from None
+    finally:
+        transport.close()
+    return len(events)
+
+
+def _not_sent(reason: str) -> ConstatError:
+    hint = "name where the collector takes events, for Marquez `https://HOST/api/v1/lineage`"
+    return ConstatError([Diagnostic("C0437", f"the events were not sent: {reason}", help=hint)])

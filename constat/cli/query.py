@@ -349,7 +349,7 @@ _BESIDE_PROFILE: Final = ("form", "engine", "anew", "require_approved", "drafts"
 
 
 def _refuse_with_profile(form: str, engine: str) -> None:
-    from constat.cli.profiling import require_profiled  # noqa: PLC0415  loaded when it is used
+    from constat.cli.explain_plan import require_profiled  # noqa: PLC0415  loaded when it is used
 
     require_profiled(_BESIDE_PROFILE)
     if form not in _EXPLAIN_FORMATS:
@@ -359,7 +359,7 @@ def _refuse_with_profile(form: str, engine: str) -> None:
 
 
 def _profile(session: Session, goal: str, file: str, *, form: str) -> int:
-    from constat.cli.profiling import give_profile  # noqa: PLC0415  loaded when it is used
+    from constat.cli.explain_plan import give_profile  # noqa: PLC0415  loaded when it is used
     from constat.session.plan_explaining import PlanQuestion  # noqa: PLC0415  loaded when it is used
 
     with watching() as observe:

@@ -215,7 +215,7 @@ def _profiled(given: Mapping[str, object]) -> RunOptions:
 def _profile(
     program: Path, file: str, texts: dict[str, str], options: RunOptions, *, as_json: bool
 ) -> None:
-    from constat.cli.profiling import give_profile, require_profiled  # noqa: PLC0415  loaded when it is used
+    from constat.cli.explain_plan import give_profile, require_profiled  # noqa: PLC0415  loaded when it is used
     from constat.session.plan_explaining import PlanQuestion, ProgramFile, analyze_program  # noqa: PLC0415  loaded when it is used
 
     require_profiled(_BESIDE_PROFILE)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import jsonschema
 import pytest
 
-from constat.cli.profiling import Frame, folded_lines, frames_of, rules_of, svg_lines
+from constat.cli.explain_plan import Frame, folded_lines, frames_of, rules_of, svg_lines
 from constat.evaluation import StageReport, ignore_event
 from constat.plan.forward import Strategy
 from constat.session.plan_explaining import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from constat import Session
 from constat.analysis import attributes
-from constat.cli.references import MEANINGS
+from constat.cli.help import MEANINGS
 from constat.diagnostics.catalogue import catalogue
 from constat.logic.vocabulary import AGGREGATES, FUNCTIONS
 from constat.project.loading import TOP_LEVEL

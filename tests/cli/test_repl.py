@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.cli.exploration import plan_file
-from constat.cli.repl.commands import enter
-from constat.cli.repl.desk import Desk
-from constat.cli.repl.starting import coloured, constants, entries, offers
+from constat.cli.repl import Desk, coloured, constants, enter, entries, offers
 from constat.session import repl
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
 from constat.session.result import Result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.cli.repl.commands import COMMANDS
+from constat.cli.repl import COMMANDS
 from tests.cli.terminal import LONGEST, Terminal
 from tests.explore.planned import step
 from tests.explore.worlds import make_regions

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import jsonschema
 import pytest
 
-from constat.cli.schemas.forms import Amount, Count, Items, Open, Ordinal, Result, schema_of
+from constat.cli.schemas import Amount, Count, Items, Open, Ordinal, Result, schema_of
 
 
 class Leaf(TypedDict):

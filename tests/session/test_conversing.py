@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from constat import Session
-from constat.cli.repl.commands import enter
-from constat.cli.repl.desk import Desk
+from constat.cli.repl import Desk, enter
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.memory import Memory, estimate

@@ -15,8 +15,7 @@ import pytest
 from constat import ConstatError, Session, Verdict
 from constat.check import check_certificate
 from constat.check.report import Report
-from constat.cli.repl.commands import answer, tell_checks
-from constat.cli.repl.desk import Desk
+from constat.cli.repl import Desk, answer, tell_checks
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
 from constat.recount import Prepared, Recount, State
