@@ -3,14 +3,19 @@
 In: the address of an index, the name of a library, a range of versions. Out: name and bytes of one
 wheel. Invariants: an index is asked over https, or over http on this machine; so is whatever it
 sends us to; what comes is bounded in size and time, and its hash is the one that the index names.
+A name and a password come from `.netrc` alone, and go only to the host that it names.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+from base64 import b64encode
 from html.parser import HTMLParser
+from netrc import NetrcParseError, netrc
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from urllib.error import HTTPError, URLError
@@ -35,6 +40,8 @@ _SILENT_SECONDS: Final = 30
 _SECONDS: Final = 180
 _BLOCK: Final = 1 << 16
 _NOT_FOUND: Final = 404
+_NOT_ALLOWED: Final = (401, 403)
+_MOST_CREDENTIALS: Final = 1 << 20
 _HERE: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _WHEEL: Final = re.compile(r"([A-Za-z0-9_.]+)-([A-Za-z0-9_.!+]+)-py3-none-any\.whl\Z")
 
@@ -156,7 +163,7 @@ def _require_safe(address: str) -> None:
         raise _missing("that address cannot be read", form) from None
     if secret:
         # The address goes into constat.yaml and the lock.
-        hint = "leave it out: `pip download --no-deps` asks for it, then add the wheel"
+        hint = "leave it out, and write `machine HOST login NAME password TOKEN` into ~/.netrc"
         raise _missing("the address holds a name or a password", hint)
     if not host or (parts.scheme != "https" and not (parts.scheme == "http" and host in _HERE)):
         raise _missing(f"`{printable(address)}` is no address over https", form)
@@ -170,7 +177,29 @@ class _Redirecting(HTTPRedirectHandler):
     ) -> Request | None:
         """Check where it goes."""
         _require_safe(newurl)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        return None if following is None else _with_credentials(following)
+
+
+def _with_credentials(request: Request) -> Request:
+    """Add what `.netrc` says for the host of a request; a redirect does not carry it on."""
+    place = Path(os.environ.get("NETRC") or Path.home() / ".netrc")
+    host = (urlsplit(request.full_url).hostname or "").lower()
+    try:
+        # The entry `default` names no host: it would go to whomever an index sends us to.
+        known = netrc(place).hosts if place.stat().st_size <= _MOST_CREDENTIALS else {}
+    except FileNotFoundError:
+        return request
+    except (NetrcParseError, UnicodeDecodeError, OSError):
+        # What the library says of a mistake quotes the file.
+        hint = "each line is `machine HOST login NAME password TOKEN`"
+        raise unreadable(f"`{place.name}` with the passwords cannot be read", hint) from None
+    entry = known.get(host) if host != "default" else None
+    if entry is not None:
+        login, _, password = entry
+        said = b64encode(f"{login}:{password}".encode()).decode()
+        request.add_unredirected_header("Authorization", f"Basic {said}")
+    return request
 
 
 def _read(address: str, most: int) -> tuple[str, bytes]:
@@ -178,12 +207,17 @@ def _read(address: str, most: int) -> tuple[str, bytes]:
     until = monotonic() + _SECONDS
     request = Request(address, headers={"Accept": _ACCEPTS, "User-Agent": "constat"})  # noqa: S310  `_require_safe` was asked
     try:
-        with build_opener(_Redirecting).open(request, timeout=_SILENT_SECONDS) as answer:
+        asked = _with_credentials(request)
+        with build_opener(_Redirecting).open(asked, timeout=_SILENT_SECONDS) as answer:
             return answer.headers.get_content_type(), _bounded(answer, most, until)
     except HTTPError as problem:
         with problem:
             if problem.code == _NOT_FOUND:
                 raise _missing(f"the index has no `{printable(address)}`") from None
+            if problem.code in _NOT_ALLOWED:
+                hint = "write `machine HOST login NAME password TOKEN` into ~/.netrc, for its host"
+                message = f"the index wants a name and a password ({problem.code})"
+                raise unreadable(message, hint) from None
             raise unreadable(f"the index answers with {problem.code}") from None
     except (OSError, URLError, ValueError) as problem:
         reason = getattr(problem, "reason", problem)

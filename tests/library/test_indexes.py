@@ -28,9 +28,13 @@ class Index:
     def __init__(self) -> None:
         answers: dict[str, tuple[str, bytes, int, str]] = {}
         self.answers = answers
+        asked: list[tuple[str, str]] = []
+        self.asked = asked
+        """Each path that was asked for, with the words behind `Authorization`."""
 
         class Answering(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                asked.append((self.path, self.headers.get("Authorization", "")))
                 kind, content, status, place = answers.get(self.path, ("text/plain", b"", 404, ""))
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
@@ -63,7 +67,8 @@ class Index:
 
 
 @pytest.fixture
-def index() -> Iterator[Index]:
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    monkeypatch.setenv("NETRC", str(tmp_path / "nowhere"))
     found = Index()
     thread = threading.Thread(target=found.server.serve_forever, daemon=True)
     thread.start()
@@ -174,3 +179,53 @@ def test_an_address_that_is_none_is_refused_with_an_edit(
         fetch(source, tmp_path)
     assert said in message(problem)
     assert problem.value.diagnostics[0].help
+
+
+CREDENTIALS = "machine 127.0.0.1 login ada password s3cret\ndefault login all password everywhere\n"
+ADA = "Basic YWRhOnMzY3JldA=="
+
+
+def test_a_password_of_netrc_goes_to_its_host_only(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "netrc"
+    place.write_text(CREDENTIALS)
+    place.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(place))
+    name, digest = index.wheel(tmp_path / "a", "1.0.0")
+    elsewhere = index.address.replace("127.0.0.1", "localhost")
+    index.json({"filename": name, "url": f"{elsewhere}/files/{name}", "hashes": {"sha256": digest}})
+    assert fetch(index.source, tmp_path).manifest.version == "1.0.0"
+    assert index.asked == [(PAGE, ADA), (f"/files/{name}", "")]
+    index.asked.clear()
+    there = index.answers[PAGE]
+    index.answers["/moved/"] = there
+    index.answers[PAGE] = ("text/plain", b"", 302, f"{elsewhere}/moved/")
+    assert fetch(index.source, tmp_path).manifest.version == "1.0.0"
+    assert index.asked[:2] == [(PAGE, ADA), ("/moved/", "")]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_an_index_that_wants_a_password_says_where_it_is_written(
+    index: Index, tmp_path: Path, status: int
+) -> None:
+    index.answers[PAGE] = ("text/plain", b"", status, "")
+    with pytest.raises(ConstatError) as raised:
+        fetch(index.source, tmp_path)
+    assert f"the index wants a name and a password ({status})" in message(raised)
+    assert "machine HOST login NAME" in message(raised)
+
+
+def test_a_file_of_passwords_with_a_mistake_is_not_quoted(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "netrc"
+    place.write_text("machine 127.0.0.1 s3cret")
+    monkeypatch.setenv("NETRC", str(place))
+    index.html()
+    with pytest.raises(ConstatError) as raised:
+        fetch(index.source, tmp_path)
+    told = " ".join(f"{one.message} {one.help} {one.note}" for one in raised.value.diagnostics)
+    assert "cannot be read" in told
+    assert "s3cret" not in told
+    assert index.asked == []
