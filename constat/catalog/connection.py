@@ -223,6 +223,15 @@ class AskedFor(Protocol):
         ...
 
 
+@runtime_checkable
+class OfFiles(Protocol):
+    """A connection to files, in which somebody may look for a cell to mend it."""
+
+    def place(self, table: str, column: str, text: str) -> str:
+        """Say in which file, and in which line, a column first holds a text; else nothing."""
+        ...
+
+
 @frozen
 class Whole:
     """What is asked for: all rows of a query, with what is declared of them.

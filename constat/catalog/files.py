@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+import time
 import zipfile
 from collections import deque
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -1112,6 +1113,17 @@ class FilesConnection(CopiedReading):
         )
         self._loaded[name] = SourceTable(name, columns, plain=False)
 
+    def place(self, table: str, column: str, text: str) -> str:
+        """Say in which file, and in which line, a column first holds a text; else nothing."""
+        setting, until = self._settings.get(table), time.monotonic() + _SECONDS_TO_FIND
+        if setting is None or setting.ending not in SEPARATED:
+            return ""
+        for file in self._found[table].files:
+            with suppress(OSError, UnicodeError, csv.Error, ValueError, SourceFailureError):
+                if line := _line_of(file, setting, column, text, until):
+                    return f"line {line:,} of {file.name}"
+        return ""
+
     @contextmanager
     def _held_against_beginning(self) -> Iterator[None]:
         """Tell of files that have changed or gone, whatever else went wrong because of that."""
@@ -1139,6 +1151,28 @@ class FilesConnection(CopiedReading):
         if find_table(self._settings[name], self._folder) != self._found[name]:
             reason = f"a file of the table {name} changed while it was read"
             raise SourceFailureError(reason, "C0542")
+
+
+_SECONDS_TO_FIND: Final = 2.0
+
+
+def _line_of(file: Path, setting: TableFiles, column: str, text: str, until: float) -> int:
+    """Give the line, from 1, where a column of a file first holds a text; 0 where it does not.
+
+    A file is looked through until the time is over, and then it is not known either.
+    """
+    place = [name.lower() for name in header_of(file, setting)].index(column.lower())
+    encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
+    with file.open(encoding=encoding, newline="") as opened:
+        rows = csv.reader(islice(opened, setting.skip, None), delimiter=setting.delimiter)
+        before = 0
+        for number, row in enumerate(rows):
+            if number and len(row) > place and row[place] == text:
+                return setting.skip + before + 1
+            before = rows.line_num
+            if number % _LINES_AT_ONCE == 0 and time.monotonic() > until:
+                break
+    return 0
 
 
 def _view_parquet(session: DuckSession, name: str, files: Sequence[Path], seconds: float) -> None:

@@ -27,6 +27,7 @@ _PARTS: Final = re.compile(
     rf"(?P<open>\(?)(?P<sign>[+-]?)(?P<before>(?:{_UNIT})?)(?(before)\s?)"
     rf"(?P<number>[+-]?\d(?:[\d.,' ]*\d)?-?)\s?(?P<behind>(?:{_UNIT})?)(?P<close>\)?)\Z"
 )
+_TIME: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2}(?::\d{2}(?:\.\d{1,6})?)?)"
 _BLANKS: Final = MappingProxyType(str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2019": "'"}))
 
 
@@ -104,11 +105,17 @@ class Locale:
         return f"{found[1].replace('+', '')}{whole}" + (f".{found[3]}" if found[3] else "")
 
     def read_day(self, words: str) -> str:
-        """Spell a day of this locale as `YYYY-MM-DD`; empty where it is none."""
+        """Spell a day of this locale as `YYYY-MM-DD`; empty where it is none.
+
+        A time of day may stand behind it, from 0 to 23 hours, and stays.
+        """
         names = {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})"}
         form = "".join(names.get(letter, re.escape(letter)) for letter in self.day)
-        found = re.match(rf"{form}\Z", words.strip(), re.ASCII)
-        return f"{found['Y']}-{int(found['m']):02}-{int(found['d']):02}" if found else ""
+        found = re.match(rf"{form}(?:,? +{_TIME})?\Z", words.strip(), re.ASCII)
+        if found is None:
+            return ""
+        time = f" {int(found['hour']):02}:{found['minute']}" if found["hour"] else ""
+        return f"{found['Y']}-{int(found['m']):02}-{int(found['d']):02}{time}"
 
     def foreign(self, words: str) -> str:
         """Say of what looks like a number, and is none of this locale, that it is none."""

@@ -382,7 +382,8 @@ def value_column(predicate: Predicate) -> int | None:
     """Return the column that is *the value* of a predicate, if it reads like a function.
 
     That is the one column outside its key, the column of a scalar of the configuration, or a last
-    column that holds an amount.
+    column that alone holds an amount. A row of a source of three columns or more has no such value
+    without a key: a place is not its longitude.
     """
     width = predicate.arity
     if predicate.key:
@@ -390,8 +391,13 @@ def value_column(predicate: Predicate) -> int | None:
         return rest[0] if len(rest) == 1 else None
     if width == 1:
         return 0 if predicate.source is not None and predicate.source.name == "config" else None
-    amounts = {Kind.DECIMAL, Kind.FLOAT}
-    return width - 1 if width > 1 and predicate.columns[-1].kind in amounts else None
+    amounts = [place for place, kind in enumerate(predicate.kinds) if kind in _AMOUNTS]
+    rows = predicate.source is not None and width > _PAIR
+    return width - 1 if width > 1 and amounts == [width - 1] and not rows else None
+
+
+_AMOUNTS: Final = frozenset({Kind.DECIMAL, Kind.FLOAT})
+_PAIR: Final = 2
 
 
 ASKED: Final = "the.goal"

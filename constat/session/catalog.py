@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from constat.analysis import check_goal
@@ -397,7 +398,8 @@ def understood(files: TableFiles) -> Iterator[str]:
     for words, columns in _grouped_by(files.null):
         yield f"{', '.join(words)} means that there is no value in {columns}"
     for locale, columns in _grouped_by(files.locale):
-        yield f"{columns} as written in {locale.name}"
+        like = f"{locale.date('2025-12-31')} and {locale.number(Decimal('1234.5'))}"
+        yield f"{columns} as written in {locale.name}, like {like}"
     for unit, columns in _grouped_by(files.unit):
         yield f"the numbers of {columns} are {unit}"
     if files.skip:

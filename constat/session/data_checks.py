@@ -9,6 +9,7 @@ goal too: among the rows of the source alone two have this key, and differ in a 
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
@@ -23,6 +24,7 @@ from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import CONTESTED, Verdict
 from constat.frozen import frozen
 from constat.logic import (
+    OPEN,
     Atom,
     Column,
     Comparison,
@@ -40,7 +42,7 @@ from constat.logic import (
 from constat.proof.sentences import ASKED
 from constat.session.answers import Computed
 from constat.session.drafted import JoinedProgram
-from constat.tiers.database import ALIKE
+from constat.tiers.database import ALIKE, NO_VALUE
 from constat.tiers.shadowing import NOBODY_COUNTS
 
 if TYPE_CHECKING:
@@ -269,15 +271,24 @@ def _of_key(
     # Every column is read: rows that differ in one that nobody reads are one row to everybody else.
     answers = session.query(_open_goal(one), observe=observe).checked()
     twice = _contested(one, answers)
+    holes = _holes(one, answers)
+    again = _keys_again(one, answers, holes)
+    twice.update((key, []) for key in sorted(again, key=str) if key not in twice)
     shown = [row for key in sorted(twice, key=str)[:most] for row in twice[key]]
-    others = [reason for reason in answers.reasons if not _is_told(reason)]
+    untold = (reason for reason in answers.reasons if not _is_told(reason))
+    told = {
+        reason
+        for reason, keys in holes.items()
+        if all(key is not None and (NO_VALUE in reason or key in again) for key in keys)
+    }
+    others = [reason for reason in untold if reason.reason not in told]
     verdict = Verdict.DISPROVED if twice else Verdict.PROVED
     if not twice and (answers.stopped or others):
         verdict = Verdict.UNRESOLVED
     return DataCheck(
         name,
         "key",
-        _text(one),
+        _text(one) + _told_again(one, sorted(again, key=str)[:most]),
         verdict,
         one.columns,
         len(twice),
@@ -304,6 +315,47 @@ def _contested(one: Predicate, answers: Answers) -> dict[Row, list[Row]]:
             key = tuple(row[place] for place in one.key)
             found.setdefault(key, {})[tuple(map(_as_seen, row))] = row
     return {key: list(rows.values()) for key, rows in found.items()}
+
+
+def _holes(one: Predicate, answers: Answers) -> dict[str, list[Row | None]]:
+    """Give the keys of open rows by the reason; `None` for a key that is not known as a whole."""
+    found: dict[str, list[Row | None]] = {}
+    for call in answers.calls:
+        if call.demand.predicate.name == one.name:
+            for opening in call.answer.openings:
+                key = tuple(opening.row[place] for place in one.key)
+                known = None if OPEN in key else cast("Row", key)
+                found.setdefault(opening.reason, []).append(known)
+    return found
+
+
+def _keys_again(
+    one: Predicate, answers: Answers, holes: Mapping[str, list[Row | None]]
+) -> set[Row]:
+    """Give the keys that another row has beside one with a cell that is no value.
+
+    Whether a key is there twice does not rest on such a cell.
+    """
+    odd = [key for reason, keys in holes.items() if NO_VALUE in reason for key in keys if key]
+    if not odd:
+        return set()
+    rows = (tuple(row.values[place] for place in one.key) for row in answers)
+    others = (key for reason, keys in holes.items() if NO_VALUE not in reason for key in keys)
+    again = {key for key, times in Counter(odd).items() if times > 1}
+    return again | ({*odd} & {*rows, *others})
+
+
+def _told_again(one: Predicate, keys: Sequence[Row]) -> str:
+    """Name keys that two rows have of which one is not known as a whole."""
+    named = (
+        ", ".join(
+            f"{one.columns[place].name} = {display_value(value, one.columns[place].kind)}"
+            for place, value in zip(one.key, key, strict=True)
+        )
+        for key in keys
+    )
+    told = "; ".join(named)
+    return f"; two have {told}, and a cell of one of them is no value" if told else ""
 
 
 def _as_seen(cell: Value | NullCell) -> object:

@@ -201,7 +201,7 @@ def _database(
             problems = [
                 told(check, found)
                 for one in predicates
-                for found in _query(one, connection, seconds)
+                for found in _query(one, connection, seconds, shown=_shows(project, database))
             ]
             problems += _remarks(project, database, connection)
             state = "" if connection.snapshot else "; not one snapshot: its reads may differ"
@@ -348,7 +348,10 @@ def local_mistakes(project: Project, program: Program) -> Iterator[Diagnostic]:
         try:
             with reading(database, project) as connection:
                 seconds = project.catalog.seconds
-                found = [one for each in asked for one in _query(each, connection, seconds)]
+                shown = _shows(project, database)
+                found = [
+                    one for each in asked for one in _query(each, connection, seconds, shown=shown)
+                ]
         except ConstatError as problem:
             yield from (replace(one, severity=Severity.WARNING) for one in problem.diagnostics)
         except (SourceFailureError, QueryMistakeError) as problem:
@@ -361,8 +364,18 @@ def local_mistakes(project: Project, program: Program) -> Iterator[Diagnostic]:
             yield from found
 
 
-def _query(predicate: Predicate, connection: Connection, seconds: float) -> Iterator[Diagnostic]:
-    """Hold a query against the tables, and the declaration against the first rows."""
+def _shows(project: Project, database: Database) -> bool:
+    """Whether a wrong cell is shown: where it lies on this machine, and no rights hide any."""
+    return is_local(database) and not project.rights.roles
+
+
+def _query(
+    predicate: Predicate, connection: Connection, seconds: float, *, shown: bool
+) -> Iterator[Diagnostic]:
+    """Hold a query against the tables, and the declaration against the rows.
+
+    A value that is none of its column's is told as it stands where it may be `shown`.
+    """
     source = predicate.source
     query = source.parameters.get("query", "") if source else ""
     if not query:
@@ -372,7 +385,7 @@ def _query(predicate: Predicate, connection: Connection, seconds: float) -> Iter
     try:
         guarded = guard(query, connection.dialect)
         check_columns(predicate, guarded, connection)
-        for one in misfits(predicate, guarded, connection, seconds):
+        for one in misfits(predicate, guarded, connection, seconds, shown=shown):
             yield replace(one, span=span, severity=Severity.WARNING)
     except QueryMistakeError as problem:
         hint = meant(problem, query, connection) or f"`constat explain {problem.code}`"

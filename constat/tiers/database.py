@@ -73,6 +73,9 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "database"
 MOST_OPENINGS: Final = 1_000
+NO_VALUE: Final = "[C0525]"
+"""What is said of a row with a cell that is no value of its column ends so."""
+_WITH_A_KEY: Final = "where no rule reads it, `@[key = ...]` before `.decl` leaves it unread"
 ALIKE: Final = "alike in all that is read"
 """What is said of rows of one key between which nothing that is read differs."""
 
@@ -221,6 +224,7 @@ class RowReader:
         """Keep what is known of a row with a cell that is no value."""
         slots: list[Slot] = []
         reasons: list[str] = []
+        nulls: list[str] = []
         for place, (cell, policy) in enumerate(zip(raw, self._words, strict=True)):
             if cell is None and policy == "skip":
                 return
@@ -231,10 +235,12 @@ class RowReader:
                 slots.append(read_column(cell, self._predicate.columns[place]))
             except ValueError as problem:
                 slots.append(OPEN)
-                reasons.append(self._reason(place, cell, policy, str(problem)))
+                # A NULL that is accounted for opens no row where another cell is no value.
+                said = nulls if cell is None and policy != "error" else reasons
+                said.append(self._reason(place, cell, policy, str(problem)))
         if len(fetched.openings) < MOST_OPENINGS:
             # Which row it is, its known cells say: a query has no numbers of rows of its source.
-            reason = f"{self._where}, {'; '.join(reasons)}"
+            reason = f"{self._where}, {'; '.join(reasons or nulls)}"
             fetched.openings.append(Opening(tuple(slots), reason, self._tier))
         elif len(fetched.openings) == MOST_OPENINGS:
             everything: OpenRow = (OPEN,) * len(slots)
@@ -244,7 +250,9 @@ class RowReader:
     def _reason(self, place: int, cell: Cell, policy: str, problem: str) -> str:
         column = self._predicate.columns[place]
         if cell is not None:
-            return f"column {column.name} (declared {column.type_name}) {problem} [C0525]"
+            told = f"column {column.name} (declared {column.type_name}) {problem} {NO_VALUE}"
+            # Without a key every column tells rows apart, and so each of them is read.
+            return told if self._predicate.key else f"{told}; {_WITH_A_KEY}"
         if place in self._predicate.key:
             return f"column {column.name} of its key is NULL"
         if policy != "error":

@@ -3,6 +3,10 @@
 `python -m tests.outside` prints the figures. A goal is *decided* when its verdict, or the set of
 its rows, is settled; *right* when that is what SQL says. One that is marked `unknown` rests on a
 NULL: it is right when it stays open, and what is certain of it is in SQL's answer.
+
+A project has 60 seconds for a goal, by the clock. Here they are counted in processor time, so that
+what else the machine does decides nothing: a goal may take longer by the clock, and is open where
+it took more of a processor.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -26,10 +30,14 @@ import yaml
 from constat import Session
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
+from constat.project.loading import load_project
+from constat.project.settings import Project
 from constat.session.answers import Computed, Settled
 
 HERE: Final = Path(__file__).parent
 HEADER: Final = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n'
+LIMIT: Final = 60.0
+"""How many seconds of a processor a goal has: what a project gives it by the clock."""
 CERTAIN: Final = frozenset({Verdict.PROVED, Computed.CERTAIN})
 VERDICTS: Final = {"PROVED": True, "DISPROVED": False}
 
@@ -52,13 +60,17 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a goal. `mistake` is the first line of an error."""
+    """What came of a goal, in seconds by the clock and of a processor.
+
+    `mistake` is the first line of an error.
+    """
 
     goal: Goal
     decided: bool
     right: bool
     seconds: float
     mistake: str = ""
+    processor: float = 0.0
 
 
 def goals(name: str) -> list[Goal]:
@@ -120,21 +132,26 @@ def ask(folder: Path, database: Path, goal: Goal) -> Outcome:
     own = folder / "rules" / "own.dl"
     own.write_text(HEADER + goal.rules, encoding="utf-8")
     expected = expected_rows(database, goal)
-    started = time.perf_counter()
+    began, began_processor = time.perf_counter(), time.process_time()
+    decided, certain, mistake = False, set[Row](), ""
     try:
-        with Session(folder) as session:
+        with Session(_patient(folder)) as session:
             decided, certain = _rows(session, goal) if goal.many else _verdict(session, goal)
-    except ConstatError as mistake:
-        seconds = time.perf_counter() - started
-        first = mistake.diagnostics[0]
-        return Outcome(
-            goal, decided=False, right=False, seconds=seconds, mistake=str(first.message)
-        )
+    except ConstatError as error:
+        mistake = str(error.diagnostics[0].message)
     finally:
         own.unlink()
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - began
+    processor = time.process_time() - began_processor
+    decided = decided and processor <= LIMIT
     right = certain <= expected and not decided if goal.unknown else decided and certain == expected
-    return Outcome(goal, decided, right, seconds)
+    return Outcome(goal, decided, right and not mistake, seconds, mistake, processor)
+
+
+def _patient(folder: Path) -> Project:
+    """Read a project, and let a goal take as long by the clock as a busy machine needs."""
+    project = load_project(folder)
+    return replace(project, limits=replace(project.limits, seconds=1800.0, query_seconds=1800.0))
 
 
 def _verdict(session: Session, goal: Goal) -> tuple[bool, set[Row]]:
@@ -196,14 +213,16 @@ def table(name: str, outcomes: list[Outcome]) -> Iterator[str]:
     right = sum(one.right for one in outcomes)
     blind = [one for one in outcomes if one.goal.blind]
     rest = sum(one.goal.unknown for one in outcomes)
-    slowest = max(one.seconds for one in outcomes)
+    slowest = max(outcomes, key=lambda one: one.processor)
     yield (
         f"{name}: {total} goals, {rest} rest on a NULL, {decided} decided, {right} right;"
         f" of {len(blind)} written blind"
         f" {sum(one.right for one in blind)}; errors {sum(bool(one.mistake) for one in outcomes)};"
-        f" lines of the draft edited: 0; slowest {slowest:.1f} s"
+        f" lines of the draft edited: 0; "
+        f" {sum(one.processor for one in outcomes):.0f} s of a processor,"
+        f" slowest {slowest.processor:.1f} s ({slowest.goal.name})"
     )
     for one in outcomes:
         if not one.right:
             why = one.mistake or ("another answer" if one.decided else "open")
-            yield f"  {one.goal.name}: {why} ({one.seconds:.1f} s)"
+            yield f"  {one.goal.name}: {why} ({one.processor:.1f} s)"

@@ -53,6 +53,11 @@ def column(name: str, kind: Kind = Kind.SYMBOL) -> Column:
 
 REVENUE = Predicate("revenue", (column("c"), column("total", Kind.DECIMAL)))
 THRESHOLD = Predicate("threshold", (column("x", Kind.DECIMAL),), Source({"source": "config"}))
+PLACE = Predicate(
+    "place",
+    (column("faa"), column("zone", Kind.NUMBER), column("lon", Kind.FLOAT)),
+    Source({"source": "geo"}),
+)
 BLOCKED = Predicate("blocked", (column("c"),))
 VIP = Predicate("is_vip", (column("c"),))
 PREDICATES = {one.name: one for one in (REVENUE, THRESHOLD, BLOCKED, VIP)}
@@ -111,6 +116,7 @@ def test_a_value_does_not_become_a_template() -> None:
         (REVENUE, ("C001", Decimal(150000)), "revenue(c=C001) = 150000"),
         (THRESHOLD, (Decimal(100000),), "threshold = 100000"),
         (VIP, ("C001",), "is_vip(c=C001) = True"),
+        (PLACE, ("JFK", -5, -73.5), "place(faa=JFK, zone=-5, lon=-73.5) = True"),
     ],
 )
 def test_facts_are_written_as_in_a_trace(

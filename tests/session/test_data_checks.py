@@ -172,3 +172,74 @@ def test_fewer_rows_may_be_shown(place: Path) -> None:
 def test_a_name_that_does_not_exist_is_an_error(place: Path) -> None:
     ran = command(place, "knwon")
     assert (ran.code, "C0526" in ran.err, "known" in ran.err) == (2, True, True)
+
+
+CELLS = """\
+@[key = id] .decl days(id: number, @[null = maybe] wind: number, rain: number)
+.input days(source = "files", query = "SELECT id, wind, rain FROM days")
+"""
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> Path:
+    """Return a project over a CSV whose 2,500th row has a cell that is no number."""
+    lines = [f"{n},,{n % 40}" for n in range(1, 3_001)]
+    lines[2_499] = "2500,,1e3"
+    (tmp_path / "days.csv").write_text("id,wind,rain\n" + "\n".join(lines) + "\n")
+    (tmp_path / "r.dl").write_text(CELLS)
+    (tmp_path / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {files: {files: {days: {file: days.csv}}}}\n"
+    )
+    return tmp_path
+
+
+def test_a_key_is_known_where_another_cell_is_no_value(days: Path) -> None:
+    (found,) = checked(days).values()
+    assert (found.verdict.value, found.broken, found.reasons) == ("PROVED", 0, ())
+
+
+def test_a_key_that_two_rows_have_is_broken_where_a_cell_of_one_is_no_value(days: Path) -> None:
+    text = (days / "days.csv").read_text().replace("2500,,1e3", "7,,1e3")
+    (days / "days.csv").write_text(text)
+    (found,) = checked(days).values()
+    assert (found.verdict.value, found.broken) == ("DISPROVED", 1)
+    assert found.text.endswith("; two have id = 7, and a cell of one of them is no value")
+
+
+def test_a_cell_far_below_is_told_with_its_file_and_line_by_check_and_doctor(days: Path) -> None:
+    for command_line in (("rules", "check"), ("doctor",)):
+        ran = run(*command_line, "--project", days)
+        said = ran.out + ran.err
+        assert "a value of `rain` behind the first 2,000 rows is no number" in said
+        assert "`1e3` in line 2,501 of days.csv" in said
+        assert 'write `rain: float`; where that is no value, `null: {"rain": ["1e3"]}`' in said
+
+
+@pytest.mark.parametrize(
+    ("column", "bound", "null", "answer"),
+    [
+        ("rain: float", "100.0", "", {(2_500,)}),
+        ("@[null = none] rain: number", "100", ', null: {"rain": ["1e3"]}', set()),
+    ],
+)
+def test_the_edits_for_a_cell_that_is_no_number_do_what_they_say(
+    days: Path, column: str, bound: str, null: str, answer: set[tuple[int, ...]]
+) -> None:
+    rule = f".decl wet(n: number) wet(?n) :- days(id = ?n, rain = ?r), ?r > {bound}."
+    (days / "r.dl").write_text(CELLS.replace("rain: number", column) + rule)
+    (days / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {files: {files: {days: {file: days.csv" + null + "}}}}\n"
+    )
+    with Session(days) as session:
+        answers = session.query("wet(?n)")
+        assert ({row.values for row in answers}, answers.exit_code) == (answer, 0)
+
+
+def test_a_cell_that_is_no_value_is_the_reason_and_not_a_null_beside_it(days: Path) -> None:
+    (days / "r.dl").write_text(CELLS.replace("@[key = id] ", ""))
+    with Session(days) as session:
+        (reason,) = session.query("days(?i, ?w, ?r), ?i = 2500").reasons
+    assert reason.reason == (
+        "database files: query of days, column rain (declared number) is not an integer [C0525];"
+        " where no rule reads it, `@[key = ...]` before `.decl` leaves it unread"
+    )

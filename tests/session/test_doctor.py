@@ -273,8 +273,9 @@ def test_rows_that_a_declaration_does_not_fit_are_told_with_the_edit(
         assert message in one.message
         assert hint in one.help
         assert one.message.startswith("r.dl:4: ")
-    # No value of a row is shown.
-    assert not [one for one in found if "12.5" in one.message + one.help]
+    # No value of a row is shown but the one that has to be mended.
+    shown = [one for one in found if "12.5" in one.message]
+    assert shown == [one for one in found if "1 of 3 values of `price`" in one.message]
 
 
 def test_the_edit_that_is_named_mends_the_declaration(tmp_path: Path) -> None:

@@ -583,7 +583,7 @@ def test_a_folder_of_files_is_begun_as_it_is_written(tmp_path: Path) -> None:
     found = start("data", tmp_path, tmp_path)
     assert {*found.tables} == {"data.codes", "data.fees"}
     for said in (
-        "fees: `fee` as written in en_US",
+        "fees: `fee` as written in en_US, like 12/31/2025 and 1,234.5",
         "fees: the numbers of `fee` are $",
         "that begin with Total are left out; they have to be there, and agree with the rows",
         "not read: notes.txt",
@@ -852,3 +852,47 @@ def test_several_rows_of_a_table_with_a_german_name_are_called_so(tmp_path: Path
         text = (tmp_path / name / "rules" / "first.dl").read_text(encoding="utf-8")
         several = {"buchung": "buchungen", "kunde": "kunden"}[name]
         assert f"has several {several}" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "read"),
+    [
+        ("2010/01/01 00:15", "2010-01-01T00:15"),
+        ("31.12.2010 9:05", "2010-12-31T09:05"),
+        ("12/31/2010 23:59:58", "2010-12-31T23:59:58"),
+    ],
+)
+def test_moments_of_another_country_are_drafted_as_moments(
+    tmp_path: Path, first: str, read: str
+) -> None:
+    (tmp_path / "data.csv").write_text(f"id,at\n1,{first}\n2,{first.replace('2010', '2011')}\n")
+    begun = run("init", tmp_path / "data.csv", "--directory", tmp_path)
+    assert "note: data: `at` as written in " in begun.out
+    assert "at: Timestamp" in (tmp_path / "rules" / "sources.dl").read_text()
+    found = run("prove", f'data(1, "{read}")', "--project", tmp_path, "--quiet")
+    assert found.out.startswith("PROVED: ")
+
+
+def test_a_word_far_below_is_told_by_init_and_leaves_the_column_one_of_numbers(
+    tmp_path: Path,
+) -> None:
+    lines = [f"{n},{n % 40}" for n in range(1, 2_500)]
+    (tmp_path / "days.csv").write_text("\n".join(["id,rain", *lines, "2500,1e3", ""]))
+    begun = run("init", tmp_path / "days.csv", "--directory", tmp_path)
+    assert (
+        "days: all but 1 of 2,500 values of `rain` spell a number: `1e3`; where that says that"
+        ' there is no value, `null: {"rain": ["1e3"]}` beside `file`'
+    ) in begun.out
+    drafted = (tmp_path / "rules" / "sources.dl").read_text()
+    assert "rain: number" in drafted
+    assert "// C0846: days.days: all but 1 of 2,500 values of column `rain`" in drafted
+
+
+def test_a_column_that_turns_to_text_far_below_is_one_of_texts(tmp_path: Path) -> None:
+    numbers = [f"{n},{n % 40}" for n in range(1, 2_100)]
+    words = [f"{n},R{n % 40}" for n in range(2_100, 2_400)]
+    (tmp_path / "parts.csv").write_text("\n".join(["id,part", *numbers, *words, ""]))
+    run("init", tmp_path / "parts.csv", "--directory", tmp_path)
+    assert "part: symbol" in (tmp_path / "rules" / "sources.dl").read_text()
+    found = run("query", "parts(2200, ?p)", "--project", tmp_path)
+    assert (found.code, "R0" in found.out) == (0, True)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import (
+    OfFiles,
     QueryMistakeError,
     ReadBounds,
     SourceFailureError,
     read_cell,
     read_column,
 )
-from constat.catalog.file_tables import century_said, is_grouped, short_days
+from constat.catalog.file_tables import century_said, is_grouped, null_said, short_days
 from constat.catalog.guard import guard
 from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of, shortened
 from constat.catalog.schema.introspection import reading
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.catalog.connection import Cell, Connection, RawRow
-    from constat.catalog.guard import Guarded
+    from constat.catalog.guard import Guarded, Output
     from constat.catalog.schema.described import ColumnSchema, Relationship, TableSchema
     from constat.logic import Column, Predicate
     from constat.project import Project
@@ -342,25 +344,38 @@ def near_key(
 
 
 def misfits(
-    predicate: Predicate, query: Guarded, connection: Connection, seconds: float
+    predicate: Predicate, query: Guarded, connection: Connection, seconds: float, *, shown: bool
 ) -> Iterator[Diagnostic]:
-    """Hold a declaration against the first rows that its query gives, as they are now.
+    """Hold a declaration against the rows that its query gives, as they are now.
 
     Every value that is not of its column's kind is told, one as well as all: what rests on its row
-    is unknown. No value is shown. Raises `SourceFailureError` and `QueryMistakeError`.
+    is unknown. Behind the first rows they are looked for in files and SQLite alone, where nothing
+    else keeps them away. A value stands there where it may be `shown`. Raises `SourceFailureError`
+    and `QueryMistakeError`.
     """
     import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
 
-    tree: Any = sqlglot.parse_one(query.text, dialect=query.dialect)
+    whole = query.text
+    tree: Any = sqlglot.parse_one(whole, dialect=query.dialect)
     if not (tree.args.get("limit") or tree.args.get("fetch")):
         query = guard(written(tree.limit(_ROWS), query.dialect), query.dialect)
     question = connection.whole(query, predicate.arity)
     bounds = ReadBounds(min(seconds, _FEW_SECONDS), _ROWS)
     rows = [row for batch in connection.read(question, bounds) for row in batch]
     words = null_words(predicate)
+    names = connection.columns(query.text)
+    read = {name: each.kind for name, each in zip(names, predicate.columns, strict=False)}
+    later: dict[str, list[Cell]] = {}
+    if len(rows) == _ROWS and len(read) == predicate.arity and Kind.STRUCTURE not in read.values():
+        with suppress(SourceFailureError, QueryMistakeError):
+            later = beyond(connection, f"({whole})", read, seconds)
     for place, column in enumerate(predicate.columns):
         cells = [row[place] for row in rows]
-        yield from _misfits(column, cells, accounted=words[place] != "error")
+        more = later.get(names[place], ()) if later else ()
+        base = query.outputs[place] if query.outputs else None
+        yield from _misfits(
+            _Wrong(column, cells, more, base, shown), connection, accounted=words[place] != "error"
+        )
     key = predicate.key
     different = {row for row in rows if all(row[place] is not None for place in key)}
     if key and len({tuple(row[place] for place in key) for row in different}) < len(different):
@@ -370,25 +385,132 @@ def misfits(
         yield _misfit(f"{message} to be the key", hint, "C0847")
 
 
-def _misfits(column: Column, cells: Sequence[Cell], *, accounted: bool) -> Iterator[Diagnostic]:
+@frozen
+class _Wrong:
+    """A column with its first cells, and with `later` ones behind them that may be no values.
+
+    `base` is the table and the column of the source that it comes from, where it is one.
+    """
+
+    column: Column
+    cells: Sequence[Cell]
+    later: Sequence[Cell]
+    base: Output | None
+    shown: bool
+
+    @property
+    def wrong(self) -> list[Cell]:
+        """The cells that are no values of the column, in their order."""
+        every = (cell for cell in (*self.cells, *self.later) if cell is not None)
+        return [cell for cell in every if not _is_of(cell, self.column)]
+
+    def said(self, connection: Connection) -> tuple[str, str]:
+        """Say which value is the first wrong one and where, and the edit that takes it for none."""
+        wrong, base = self.wrong, self.base
+        value = f"`{shortened(wrong[0], _LONGEST)}`" if self.shown else ""
+        place = none = ""
+        if base is not None and isinstance(connection, OfFiles):
+            place = connection.place(base.tables[0], base.column, str(wrong[0]))
+            words = list(dict.fromkeys(map(str, wrong)))[:_EXAMPLES]
+            none = f"; where that is no value, `{null_said(base.column, words)}` beside `file`"
+        text = " in ".join(filter(None, (value, place)))
+        return f": {text}" if text else "", none if self.shown else ""
+
+
+def _misfits(one: _Wrong, connection: Connection, *, accounted: bool) -> Iterator[Diagnostic]:
+    column, cells = one.column, one.cells
     values = [cell for cell in cells if cell is not None]
     name, kind = column.name, column.type_name
     if len(values) < len(cells) and not accounted:
         none = f"{len(cells) - len(values):,} of {len(cells):,} rows have no value in `{name}`"
         hint = f"write `@[null = maybe] {name}: {kind}`; `constat help nulls` lists the words"
         yield _misfit(f"{none}, and its declaration does not say what that means", hint)
-    wrong = [cell for cell in values if not _is_of(cell, column)]
+    wrong = one.wrong
     if not wrong:
         return
-    fitting = next((one for one in _TRIED if not _unreadable(values, one)), None)
+    first = [cell for cell in values if not _is_of(cell, column)]
+    fitting = next((each for each in _TRIED if not _unreadable([*values, *one.later], each)), None)
     other = f"write `{name}: {fitting.value}`" if fitting else "cast it to text in the query"
-    if column.kind is Kind.DATE and (form := short_days([str(one) for one in wrong])):
+    if column.kind is Kind.DATE and (form := short_days([str(cell) for cell in wrong])):
         other = f"{century_said(name, form)}; or {other}"
-    if len(wrong) == len(values):
+    if len(first) == len(values):
         yield _misfit(f"no value of `{name}` is {_a(kind)}, as it is declared", other)
-    else:
-        text = f"{len(wrong):,} of {len(values):,} values of `{name}` are no {kind}"
-        yield _misfit(f"{text}, as it is declared", f"mend them in the source, or {other}")
+        return
+    later = len(wrong) - len(first)
+    text = f"{len(first):,} of {len(values):,} values of `{name}` are no {kind}, as it is declared"
+    if not first:
+        many = "a value" if later == 1 else f"{later:,} values"
+        text = f"{many} of `{name}` behind the first {_ROWS:,} rows {_is(later)} no {kind}"
+    elif later:
+        text += f", and {later:,} more behind them"
+    said, none = one.said(connection)
+    mend = f"mend {'it' if len(wrong) == 1 else 'them'} in the source, or {other}"
+    yield _misfit(text + said, mend + none)
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+_PLAINLY: Final = MappingProxyType(
+    {
+        Kind.NUMBER: ("^-?[0-9]{1,18}$", "*[^0-9-]*", ""),
+        Kind.UNSIGNED: ("^[0-9]{1,18}$", "*[^0-9]*", ""),
+        Kind.DECIMAL: ("^-?[0-9]{1,18}([.][0-9]{1,12})?$", "*[^0-9.-]*", ""),
+        Kind.FLOAT: ("^-?[0-9]{1,18}([.][0-9]{1,12})?$", "*[^0-9.-]*", ""),
+        Kind.DATE: ("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "*[^0-9-]*", "DATE"),
+        Kind.TIMESTAMP: (
+            "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}Z?$",
+            "*[^0-9:. TZ-]*",
+            "TIMESTAMP",
+        ),
+    }
+)
+"""How values of a kind are written, for DuckDB and for SQLite, and what else has to read them."""
+
+
+def beyond(
+    connection: Connection, source: str, columns: Mapping[str, Kind], seconds: float
+) -> dict[str, list[Cell]]:
+    """Find cells that may be no values of their columns' kinds, in all rows of files and SQLite.
+
+    `source` is what stands behind FROM. What is written in a usual way is left out by the source;
+    whoever calls reads the others. Gives nothing of other sources, which keep kinds themselves.
+    Raises `SourceFailureError` and `QueryMistakeError`.
+    """
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+
+    dialect = connection.dialect
+    if dialect not in {"duckdb", "sqlite"}:
+        return {}
+    found: dict[str, list[Cell]] = {}
+    for name, kind in columns.items():
+        if kind not in _PLAINLY:
+            continue
+        label = written(column_of(name), dialect)
+        odd = _in_files(label, kind) if dialect == "duckdb" else _in_sqlite(label, kind)
+        text = f"SELECT {label} FROM {source} AS q WHERE {odd} LIMIT {_ROWS}"  # noqa: S608  quoted
+        rows = ask(connection, sqlglot.parse_one(text, dialect=dialect), seconds)
+        if rows:
+            found[name] = [cell for (cell,) in rows]
+    return found
+
+
+def _in_files(label: str, kind: Kind) -> str:
+    pattern, _, cast = _PLAINLY[kind]
+    text = f"CAST({label} AS VARCHAR)"
+    odd = f"NOT regexp_matches({text}, '{pattern}')"
+    return f"{odd} OR TRY_CAST({text} AS {cast}) IS NULL AND {label} IS NOT NULL" if cast else odd
+
+
+def _in_sqlite(label: str, kind: Kind) -> str:
+    _, letters, _ = _PLAINLY[kind]
+    odd = f"typeof({label}) IN ('text', 'blob') AND ({label} GLOB '{letters}' OR {label} = '')"
+    if kind in {Kind.NUMBER, Kind.UNSIGNED}:
+        return f"{odd} OR typeof({label}) = 'real'"
+    if kind in {Kind.DATE, Kind.TIMESTAMP}:
+        return f"{odd} OR typeof({label}) = 'text' AND date({label}) IS NULL"
+    return odd
 
 
 def _is_of(cell: Cell, column: Column) -> bool:
@@ -463,6 +585,7 @@ class _Checking:
         if not every:
             decided = tuple(map(self._day_or_moment, decided))
             decided = self._full(decided)
+            decided = self._beyond(decided)
         self._tell_of_types(decided)
         if thorough or self._connection.dialect not in _ENFORCING:
             for key in dict.fromkeys((self._table.key, *self._table.unique)):
@@ -576,6 +699,40 @@ class _Checking:
             return decided
         full = {one.column.name for one, cell in zip(looked, cells, strict=True) if cell == rows}
         return tuple(replace(one, full=one.column.name in full) for one in decided)
+
+    def _beyond(self, decided: tuple[Decided, ...]) -> tuple[Decided, ...]:
+        """Look behind the first rows for what is no value of a kind that all of these have."""
+        looked = {
+            one.column.name: one.kind
+            for one in decided
+            if one.kind is not None and not one.cast and one.almost is None
+        }
+        try:
+            found = beyond(self._connection, self._source(), looked, self._seconds)
+        except (SourceFailureError, QueryMistakeError):
+            # The first rows decide then, and the draft says that these were looked at.
+            return decided
+        return tuple(self._with_later(one, found.get(one.column.name, ())) for one in decided)
+
+    def _source(self) -> str:
+        return written(source_of(self._table), self._connection.dialect)
+
+    def _with_later(self, one: Decided, cells: Sequence[Cell]) -> Decided:
+        """Tell of cells behind the first rows; where there are many, the column is one of texts."""
+        kind, name = one.kind, one.column.name
+        wrong = [cell for cell in cells if kind is not None and _unreadable((cell,), kind)]
+        if not wrong:
+            return one
+        if len(wrong) * _STRANGE > one.seen:
+            return replace(one, kind=Kind.SYMBOL, cast=self._typed, places=0)
+        shown = dict.fromkeys(map(str, wrong))
+        self._odd[name] = shown
+        self._strange[name] = [f"`{shortened(cell, _LONGEST)}`" for cell in shown][:_EXAMPLES]
+        places = tuple(range(_ROWS, _ROWS + len(wrong)))
+        return replace(one, strange=places, almost=kind, seen=max(one.seen, self._rows()))
+
+    def _rows(self) -> int:
+        return int(self._counted(_ROWS, every=False).rows or 0)
 
     def _decide(self) -> tuple[tuple[Decided, ...], int]:
         readable = [one for one in self._columns if not is_bytes(one.declared)]
