@@ -379,8 +379,8 @@ def misfits(
     key = predicate.key
     different = {row for row in rows if all(row[place] is not None for place in key)}
     if key and len({tuple(row[place] for place in key) for row in different}) < len(different):
-        names = ", ".join(f"`{predicate.columns[place].name}`" for place in key)
-        message = f"different rows have the same {names}, which is declared"
+        keyed = ", ".join(f"`{predicate.columns[place].name}`" for place in key)
+        message = f"different rows have the same {keyed}, which is declared"
         hint = f"take `@[key]` from `{predicate.name}`, or mend the rows: `constat check-data`"
         yield _misfit(f"{message} to be the key", hint, "C0847")
 
