@@ -46,7 +46,7 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "postgres": frozenset({"postgresql", "postgresql_server"}),
         "mariadb": frozenset({"mariadb", "mariadb_server"}),
-        "stores": frozenset({"store_server"}),
+        "stores": frozenset({"store_server", "object_server"}),
         "sandbox": frozenset({"bubblewrap"}),
         "browser": frozenset({"browser", "pages"}),
         "notebook": frozenset({"kernel"}),

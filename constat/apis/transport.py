@@ -130,6 +130,16 @@ def is_allowed(address: str, *, private: bool) -> bool:
     return found.is_global or (private and (found.is_private or found.is_loopback))
 
 
+def is_private_line(url: str) -> bool:
+    """Tell whether nobody on the way can read what is sent: https, or this machine."""
+    scheme, host, _ = origin_of(url)
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost"
+    return local or scheme == "https"
+
+
 class Transport:
     """Sends the requests of one API. Used by one thread at a time; `cancel` may be any thread's."""
 
@@ -243,12 +253,7 @@ class Transport:
 
     @staticmethod
     def _check_private_line(url: str) -> None:
-        scheme, host, _ = origin_of(url)
-        try:
-            local = ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            local = host == "localhost"
-        if scheme == "http" and not local:
+        if not is_private_line(url):
             raise ApiError("credentials are not sent over http, which anybody can read", REFUSED)
 
     def _oauth_token(self, values: Mapping[str, str], until: float) -> str:
@@ -421,7 +426,7 @@ class Transport:
         if not allowed:
             raise ApiError(
                 f"{host} is an address of this machine or of a private network;"
-                f" `private: true` of API `{self._setting.name}` allows it",
+                f" `private: true` of `{self._setting.name}` allows it",
                 REFUSED,
             )
         return tuple(allowed[:_MOST_ADDRESSES])

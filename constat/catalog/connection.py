@@ -71,6 +71,10 @@ def preparing() -> Iterator[None]:
         raise SourceFailureError(f"{reason}; {_TO_DO}", "C0521") from None
 
 
+READ: Final = "-- read: "
+"""Begins a line, behind a query, that names the state of an object which was read."""
+
+
 class Spelled(str):
     """How a source spells a value that is no text of its own, such as a date: never a symbol."""
 

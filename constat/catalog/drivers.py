@@ -187,6 +187,8 @@ def file_outside(database: Database, folder: Path) -> Path | None:
 
 def is_local(database: Database) -> bool:
     """Whether a database is read from files of this machine."""
+    if database.remote is not None:
+        return False
     return bool(database.files) or (database.address.text or "").startswith((_SQLITE, _DUCKDB))
 
 

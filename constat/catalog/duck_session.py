@@ -122,7 +122,10 @@ class _Stream:
 class DuckSession:
     """One connection to one DuckDB; closed when its reading ends."""
 
-    def __init__(self, database: Path | None, readable: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, database: Path | None, readable: Sequence[Path] = (), folder: Path | None = None
+    ) -> None:
+        """Open a file, or an empty database that reads files, and those of a folder of ours."""
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
         self._duckdb = duckdb
@@ -139,12 +142,12 @@ class DuckSession:
         except duckdb.Error as problem:
             raise cannot_open(problem) from None
         try:
-            self._lock_down(readable)
+            self._lock_down(readable, folder)
         except BaseException:
             self._connection.close()
             raise
 
-    def _lock_down(self, readable: Sequence[Path]) -> None:
+    def _lock_down(self, readable: Sequence[Path], folder: Path | None) -> None:
         asked = "SELECT current_setting('lock_configuration'), current_setting('{}')"
         locked, external = self.own(asked.format("enable_external_access"))[0]
         if locked and not external:
@@ -154,6 +157,8 @@ class DuckSession:
         self.own("SET enable_external_file_cache = false")
         if readable:
             self.own(f"SET allowed_paths = [{', '.join(quoted(str(path)) for path in readable)}]")
+        if folder is not None:
+            self.own(f"SET allowed_directories = [{quoted(str(folder))}]")
         self.own("SET enable_external_access = false")
         self.own("SET lock_configuration = true")
 

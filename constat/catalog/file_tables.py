@@ -56,13 +56,15 @@ Mark = tuple[int, int, int, int, int]
 class FileTable:
     """The files of one table, in the order of their names, or the reason why it has none.
 
-    `setting` says how they are read.
+    `setting` says how they are read, `told` which state each of them is of where they are copies of
+    what lies elsewhere; those have no marks.
     """
 
     setting: TableFiles
     files: tuple[Path, ...] = ()
     marks: tuple[Mark, ...] = ()
     failure: str = ""
+    told: tuple[str, ...] = ()
 
 
 def find_tables(settings: Mapping[str, TableFiles], folder: Path) -> dict[str, FileTable]:
@@ -127,7 +129,7 @@ def damaged(file: Path, what: str) -> SourceFailureError:
 def state_name(tables: Mapping[str, FileTable]) -> str:
     """Give a short text that differs when any file does, or how it is read."""
     listed = [
-        (name, table.setting.identity, *table.marks, table.failure)
+        (name, table.setting.identity, *table.marks, table.failure, *table.told)
         for name, table in sorted(tables.items())
     ]
     return f"files {hashlib.sha256(repr(listed).encode()).hexdigest()[:16]}"

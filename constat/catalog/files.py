@@ -25,6 +25,7 @@ from constat.apis.shapes import ENTRIES, PathError, Shape, read_path
 from constat.apis.shapes import Path as FieldPath
 from constat.apis.transport import ApiError
 from constat.catalog.connection import (
+    READ,
     QueryMistakeError,
     SourceColumn,
     SourceFailureError,
@@ -54,13 +55,16 @@ from constat.logic import PLAIN
 from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 
     from constat.apis.shapes import Trail
     from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
     from constat.catalog.duck_queries import DuckColumn
     from constat.catalog.file_tables import Ending
-    from constat.logic import Locale
+    from constat.catalog.guard import Guarded
+    from constat.catalog.keyed import Push
+    from constat.catalog.remote import Objects
+    from constat.logic import Locale, Row
     from constat.project import Database
 
 # A line that is damaged fails the whole table, by its number. Reference: RFC 4180, RFC 8259.
@@ -1006,37 +1010,89 @@ _LASTING: Final = frozenset({"C0541", "C0543"})
 
 def connect(database: Database, folder: Path, seconds: float) -> FilesConnection:
     """Give a connection; files are looked for when reading begins."""
-    return FilesConnection(database.files, folder, seconds)
+    return FilesConnection(database.files, folder, seconds, fetching(database, seconds))
+
+
+def fetching(database: Database, seconds: float) -> Objects | None:
+    """Give what fetches objects; `None` where all files lie in the project."""
+    if database.remote is None:
+        return None
+    from constat.catalog.remote import Objects  # noqa: PLC0415  loaded when it is used
+
+    return Objects(database, seconds)
 
 
 class FilesConnection(CopiedReading):
-    """Tables in files; implements `Connection`. Loading a table takes `seconds` at most."""
+    """Tables in files; implements `Connection`. Loading a table takes `seconds` at most.
 
-    def __init__(self, settings: Mapping[str, TableFiles], folder: Path, seconds: float) -> None:
+    Objects behind an address are fetched when the first query needs them.
+    """
+
+    def __init__(
+        self,
+        settings: Mapping[str, TableFiles],
+        folder: Path,
+        seconds: float,
+        objects: Objects | None = None,
+    ) -> None:
         super().__init__()
         self._settings = settings
+        self._local = {name: one for name, one in settings.items() if not one.scheme}
+        self._objects = objects
         self._folder = folder
         self._seconds = seconds
-        self._found: Mapping[str, FileTable] = {}
+        self._found: dict[str, FileTable] = {}
         self._loaded: dict[str, SourceTable] = {}
         self._failed: dict[str, SourceFailureError] = {}
         self._copy: DecodedCopy | None = None
 
     def _same(self) -> bool:
-        return find_tables(self._settings, self._folder) == self._found
+        here = {name: self._found.get(name) for name in self._local}
+        if find_tables(self._local, self._folder) != here:
+            return False
+        if self._objects is None:
+            return True
+        self._objects.begin()
+        try:
+            return all(
+                self._objects.table(self._settings[name]) == self._found[name]
+                for name in self._loaded
+                if name not in self._local
+            ) and not (self._failed.keys() - self._local.keys())
+        except SourceFailureError:
+            return False
 
     def _start(self) -> None:
-        found = find_tables(self._settings, self._folder)
-        self._found = found
-        self.snapshot = state_name(found)
+        found = find_tables(self._local, self._folder)
         readable = [file for table in found.values() for file in table.files]
         if any(map(needs_copy, self._settings.values())):
             self._copy = DecodedCopy()
             readable.append(self._copy.path)
-        self._session = DuckSession(None, readable)
+        folder = None
+        if self._objects is not None:
+            folder = self._objects.folder
+            if len(self._settings) == 1:
+                (name,) = self._settings
+                found[name] = self._objects.table(self._settings[name])
+        self._found = found
+        # Objects that are fetched one after the other are of no one state.
+        whole = found.keys() == self._settings.keys()
+        self.snapshot = state_name(found) if whole else None
+        self._session = DuckSession(None, readable, folder)
+
+    def cancel(self) -> None:
+        """Interrupt the running query, and what is being fetched."""
+        if self._objects is not None:
+            self._objects.cancel()
+        super().cancel()
 
     def close(self) -> None:
-        """Close the session, and forget what it held."""
+        """Close the session, and forget what it held and fetched."""
+        self._emptied()
+        if self._objects is not None:
+            self._objects.close()
+
+    def _emptied(self) -> None:
         super().close()
         if self._copy is not None:
             self._copy.close()
@@ -1060,7 +1116,29 @@ class FilesConnection(CopiedReading):
         """Give all rows as an Arrow stream; a file that has changed meanwhile is a failure."""
         with self._held_against_beginning():
             found = super().stream(whole, bounds)
-        return None if found is None else replace(found, changed=self._changed)
+        if found is None:
+            return None
+        query = "\n".join([found.query, *self._told(whole.guarded.tables)])
+        return replace(found, query=query, changed=self._changed)
+
+    def keyed(
+        self, guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
+    ) -> Question:
+        """Ask for some keys; the question says which objects it is of."""
+        return self._saying(super().keyed(guarded, arity, pushes, keys), guarded)
+
+    def whole(self, guarded: Guarded, arity: int) -> Question:
+        """Ask for all rows; the question says which objects it is of."""
+        return self._saying(super().whole(guarded, arity), guarded)
+
+    def _saying(self, question: Question, guarded: Guarded) -> Question:
+        told = self._told(guarded.tables)
+        return replace(question, text="\n".join([question.text, *told])) if told else question
+
+    def _told(self, tables: Iterable[str]) -> list[str]:
+        """Say which states of objects behind an address the tables of a query are of."""
+        asked = sorted(self._loaded.keys() & set(tables))
+        return [f"{READ}{line}" for name in asked for line in self._found[name].told]
 
     def _columns(self, query: str) -> tuple[DuckColumn, ...]:
         if query not in self._described:
@@ -1076,9 +1154,11 @@ class FilesConnection(CopiedReading):
         if name in self._failed:
             raise self._failed[name]
         try:
+            if name not in self._found and self._objects is not None:
+                self._found[name] = self._objects.table(self._settings[name])
             self._make(name, self._found[name])
         except SourceFailureError as problem:
-            if problem.code in _LASTING:
+            if problem.code in _LASTING or name not in self._local:
                 self._failed[name] = problem
             raise
         except OSError as problem:
@@ -1148,6 +1228,8 @@ class FilesConnection(CopiedReading):
                 self._check_same(name)
 
     def _check_same(self, name: str) -> None:
+        if name not in self._local:
+            return  # it is a copy of ours
         if find_table(self._settings[name], self._folder) != self._found[name]:
             reason = f"a file of the table {name} changed while it was read"
             raise SourceFailureError(reason, "C0542")

@@ -184,6 +184,19 @@ def read_apis(
     return found
 
 
+def read_auth(
+    key: Text,
+    node: Node | None,
+    what: str,
+    environment: Mapping[str, str],
+    sections: Sections,
+) -> AuthSetting | None:
+    """Read how a server of something else than an API knows who asks; `what` names that."""
+    reading = _Reading(environment, sections, key)
+    reading.what = what
+    return reading.auth(node)
+
+
 class _Reading:
     """Reads one API."""
 
@@ -201,7 +214,7 @@ class _Reading:
         kind = self._choice(entries.get("type"), "`type`", KINDS, OPENAPI)
         if sections.text(entries.get("type"), "`type`", kind) == kind:
             self._check_whole(kind, entries, node)
-        auth = self._auth(entries.get("auth"))
+        auth = self.auth(entries.get("auth"))
         paging = self._paging(entries.get("paging"))
         operations = entries.get("operations", Table((), self.key.span))
         keyed = auth is not None
@@ -271,7 +284,8 @@ class _Reading:
             return ""
         return written
 
-    def _auth(self, node: Node | None) -> AuthSetting | None:
+    def auth(self, node: Node | None) -> AuthSetting | None:
+        """Read how it knows who asks."""
         if node is None:
             return None
         entries = dict(self.sections.entries(node, f"`auth` of {self.what}"))

@@ -1,7 +1,8 @@
 """What `files:` of a database says: which files hold a table, and how their fields are written.
 
-Names are plain words that no two tables share, paths are relative and stay inside the project,
-endings are known; whether the files exist is seen when they are read.
+Names are plain words that no two tables share, paths are relative and stay inside the project or
+are addresses of objects (`s3://`, `gs://`, `https://`), endings are known; whether the files exist
+is seen when they are read.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING, Final
 from constat.frozen import frozen
 from constat.logic import LOCALES, find_locale
 from constat.project.document import Listing, Text, printable
-from constat.project.reading import suggestion
+from constat.project.reading import expand, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from constat.logic import Locale
+    from constat.project.apis import AuthSetting
     from constat.project.document import Node
     from constat.project.reading import Sections
 
@@ -42,6 +44,12 @@ _OF_FOOTER: Final = ("checked", "required", "optional")
 _OF_CELLS: Final = ("null", "locale", "unit")
 _KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
+S3: Final = "s3"
+GCS: Final = "gs"
+_REMOTE: Final = re.compile(r"(s3|gs|https?)://", re.IGNORECASE)
+_BUCKET: Final = re.compile(r"(?:s3|gs)://[a-z0-9][a-z0-9._-]{0,220}/[^/#?]", re.IGNORECASE)
+VERSIONS: Final = MappingProxyType({S3: "versionId", GCS: "generation"})
+"""What names the version of an object, behind the `?` of its address."""
 _MOST_TEXTS: Final = 100
 _LONGEST_UNIT: Final = 20
 MOST_SKIPPED: Final = 1_000
@@ -86,7 +94,13 @@ class TableFiles:
     @property
     def ending(self) -> str:
         """How the names of the files end."""
-        return PurePosixPath(split_part(self.pattern)[0]).suffix.lower()
+        return _ending(split_part(self.pattern)[0])
+
+    @property
+    def scheme(self) -> str:
+        """How the address of objects begins; empty where the files lie in the project."""
+        found = _REMOTE.match(self.pattern)
+        return found[1].lower() if found else ""
 
     @property
     def delimiter(self) -> str:
@@ -114,7 +128,53 @@ class TableFiles:
 def split_part(pattern: str) -> tuple[str, str]:
     """Give the path of a file and its part: a sheet of a workbook, or where rows of JSON stand."""
     path, mark, part = pattern.partition("#")
-    return (path, part) if mark and path.lower().endswith((WORKBOOK, *JSON)) else (pattern, "")
+    return (path, part) if mark and _ending(path) in {WORKBOOK, *JSON} else (pattern, "")
+
+
+def _ending(path: str) -> str:
+    bare = path.partition("?")[0] if _REMOTE.match(path) else path
+    return PurePosixPath(bare).suffix.lower()
+
+
+@frozen
+class RemoteSetting:
+    """How objects are fetched.
+
+    `bytes` bounds what one table takes, `private` allows addresses of this machine and of private
+    networks, `auth` says who asks a server of http or https. `environment` has what their
+    addresses name, and the keys of S3 and GCS.
+    """
+
+    private: bool = False
+    bytes: int = 128 << 20
+    auth: AuthSetting | None = field(default=None, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+
+
+def read_remote(
+    key: Text,
+    entries: Mapping[str, Node],
+    files: Mapping[str, TableFiles],
+    environment: Mapping[str, str],
+    sections: Sections,
+) -> RemoteSetting | None:
+    """Read how the objects of a database are fetched; `None` where it has none."""
+    what = f"database `{printable(key.text)}`"
+    if not any(one.scheme for one in files.values()):
+        for name in ("private", "bytes", "auth"):
+            if name in entries and files:
+                message = f"`{name}` of {what} is said of files behind an address, and it has none"
+                sections.complain("C0504", message, entries[name], hint="take it away")
+        return None
+    from constat.project.apis import read_auth  # noqa: PLC0415  loaded when it is used
+
+    plain = RemoteSetting()
+    return RemoteSetting(
+        sections.flag(entries.get("private"), "`private`"),
+        sections.integer(entries.get("bytes"), "`bytes`", plain.bytes),
+        read_auth(key, entries.get("auth"), what, environment, sections),
+        environment,
+    )
 
 
 def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, TableFiles]:
@@ -185,16 +245,43 @@ def _pattern(node: Node, what: str, sections: Sections) -> str:
     if not written or not isinstance(node, Text):
         return ""
     path = PurePosixPath(split_part(written)[0])
-    if path.is_absolute() or ".." in path.parts:
+    if _REMOTE.match(written):
+        problem = _unusable(written)
+        if problem:
+            message = f"a file of {what} has an address that cannot be read: {problem}"
+            sections.complain("C0504", message, node, hint="write `s3://bucket/folder/a.csv`")
+            return ""
+    elif path.is_absolute() or ".." in path.parts:
         sections.complain(
             "C0505", "this path leads out of the project", node, note="data lies in its folder"
         )
         return ""
-    if path.suffix.lower() not in ENDINGS:
+    if _ending(split_part(written)[0]) not in ENDINGS:
         message = f"a file of {what} is of a kind that cannot be read"
         sections.complain("C0504", message, node, hint=f"known: {', '.join(ENDINGS)}")
         return ""
     return written
+
+
+def _unusable(written: str) -> str:
+    """Tell why no object is fetched from an address; empty where it may be."""
+    address, _ = split_part(written)
+    if not address.isascii() or not address.isprintable() or " " in address:
+        return "it holds a letter that no address has; write it as `%20`"
+    if expand(address, {}).malformed:
+        return "it has a `${` without a name and `}`"
+    path, _, query = address.partition("?")
+    scheme = path.partition(":")[0].lower()
+    if scheme in VERSIONS:
+        if not _BUCKET.match(address):
+            return "it names no bucket and object"
+        name = VERSIONS[scheme]
+        return "" if not query or query.startswith(f"{name}=") else f"`?` is for `{name}` only"
+    from constat.project.apis import unsafe  # noqa: PLC0415  loaded when it is used
+
+    if "*" in path or "[" in path:
+        return "a server of http has no list of its files; name each"
+    return unsafe(address.partition("#")[0], "it", keyed=False)
 
 
 def _separator(node: Node | None, said: str, sections: Sections) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from constat.diagnostics import ConstatError, Diagnostic, Span
 from constat.logic import LOCALES, find_locale
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
-from constat.project.files import read_files
+from constat.project.files import read_files, read_remote
 from constat.project.places import (
     CONFIGURATION,
     PACKAGES,
@@ -742,6 +742,7 @@ _DATABASE_OPTIONS: Final = ("database", "region", "sample")
 _DATABASE_KEYS: Final = (
     *("uri", "type", "files", "seconds", "rows", "immutable"),
     *("manifest", "caller", "tables"),
+    *("private", "bytes", "auth"),
     *_DATABASE_OPTIONS,
 )
 _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
@@ -985,6 +986,7 @@ class _Loading:
             named.complain("C0504", "a `${` that is not followed by a name and `}`", node)
         self._check_whole(entries, what, node)
         seconds, rows = entries.get("seconds"), entries.get("rows")
+        files = read_files(entries.get("files"), what, named)
         named.integer(entries.get("sample"), "`sample`", 1)
         return Database(
             name=key.text,
@@ -992,7 +994,8 @@ class _Loading:
                 entries.get("type"), f"the type of {what}", "files" if "files" in entries else "sql"
             ),
             address=address,
-            files=read_files(entries.get("files"), what, named),
+            files=files,
+            remote=read_remote(key, entries, files, self.environment, named),
             seconds=named.seconds(seconds, "`seconds`", 1.0) if seconds else None,
             rows=named.integer(rows, "`rows`", 1) if rows else None,
             immutable=named.flag(entries.get("immutable"), "`immutable`"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from constat.project.apis import ApiSetting
     from constat.project.documents import DocumentsSetting
-    from constat.project.files import TableFiles
+    from constat.project.files import RemoteSetting, TableFiles
     from constat.project.packages import Package
     from constat.project.reading import Expanded, Sections
 
@@ -681,6 +681,8 @@ class Database:
     With `frames` its tables are frames of the running program; no configuration says that.
     `caller` says how it is told who asks, `asker` who does.
     `tables` are patterns of a store's keys by the names of tables.
+    `remote` says how files behind an address are fetched; `private`, `bytes` and `auth` stand
+    beside `files`.
     """
 
     name: str
@@ -697,6 +699,7 @@ class Database:
     span: Span | None = field(default=None, compare=False, repr=False)
     frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
     tables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    remote: RemoteSetting | None = None
 
     def uri(self) -> str:
         """Give the expanded address; `ConstatError` names a missing environment variable."""

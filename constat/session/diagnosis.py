@@ -238,6 +238,8 @@ def _remarks(project: Project, database: Database, connection: Connection) -> It
         for one in remarks_of(project, database, connection, table):
             hint = f"say how it is written, beside `file` in {project.config_name}"
             yield Finding(f"database {database.name}", WARNING, f"table {table}: {one}", hint)
+        if database.files[table].scheme:
+            continue
         with suppress(SourceFailureError, OSError):
             if number := left_out(find_table(database.files[table], project.folder)):
                 said = f"table {table}: {counted(number, 'line')} below its rows left out"

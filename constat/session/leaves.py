@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.catalog.connection import READ
 from constat.diagnostics import counted
 from constat.evaluation import Demand, FillablePredicate, FilledRow, Origin, in_parts
 from constat.frozen import frozen
@@ -47,6 +48,8 @@ _NARROWING: Final = re.compile(
     re.IGNORECASE,
 )
 _JSON_PLACE: Final = re.compile(r"'\$\[\d+\]'|\$\d+")
+_NOTES: Final = re.compile(rf"(?:\n{READ}[^\n]*)+\Z")
+_QUERY: Final = 3
 # Stands for whatever tier fetched a row that came from the cache.
 _ANY: Final = ""
 # What certificates say of a pattern that an evaluation did not come to.
@@ -173,6 +176,7 @@ class Rereading:
             told_now = evidence.row_count, evidence.content_hash.removeprefix("sha256:")
             for tier in (evidence.tier, _ANY):
                 now.setdefault((tier, *_question(evidence)), set()).add(told_now)
+        states = _of_any_state(now)
         for number, source in enumerate(self._document["sources"]):
             question = (
                 _fetched_by(source["tier"]),
@@ -190,6 +194,9 @@ class Rereading:
                 # is not asked again; a session that had answered other goals put together others.
                 why = "from the cache" if from_cache else "asked with other keys"
                 yield Leaf(text, "same", f"{why}; its rows were read anew")
+            elif question not in now and _unnoted(question) in states:
+                status = "same" if told in states[_unnoted(question)] else "changed"
+                yield Leaf(text, status, "its file is in another state now")
             elif question not in now:
                 yield Leaf(text, "unknown", "the project does not ask this now")
             elif told not in now[question]:
@@ -379,6 +386,25 @@ class Rereading:
         said = None if told["attestation"] is None else sha256(canonical(told["attestation"]))
         whose = (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"])
         return (*whose, text, said, told["confidence"])
+
+
+def _unnoted(question: tuple[object, ...]) -> tuple[object, ...]:
+    """Give a question without the states of objects that its query names."""
+    return tuple(
+        _NOTES.sub("", one) if place == _QUERY and isinstance(one, str) else one
+        for place, one in enumerate(question)
+    )
+
+
+def _of_any_state(
+    now: Mapping[tuple[object, ...], set[tuple[int, str]]],
+) -> dict[tuple[object, ...], set[tuple[int, str]]]:
+    """Give what was asked of objects behind an address, whichever state they are in."""
+    found: dict[tuple[object, ...], set[tuple[int, str]]] = {}
+    for asked, told in now.items():
+        if _unnoted(asked) != asked:
+            found.setdefault(_unnoted(asked), set()).update(told)
+    return found
 
 
 def _asks_for_keys(query: str, own: str) -> bool:

@@ -110,6 +110,8 @@ class Connections:
     def cost(self, name: str) -> int:
         """Give what a demand costs: a file is near, a server is across a network."""
         database = self._project.databases.get(name)
+        if database is not None and database.remote is not None:
+            return _FAR
         address = "" if database is None else database.address.text or ""
         return _FAR if "://" in address and not address.startswith(_FILES) else _NEAR
 

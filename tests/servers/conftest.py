@@ -61,6 +61,18 @@ def source(request: pytest.FixtureRequest) -> Iterator[ServedDatabase]:
         yield database
 
 
+@pytest.fixture(scope="session", params=stores.BUCKETS)
+def object_server(request: pytest.FixtureRequest) -> Iterator[stores.Served]:
+    """Give a server of each kind of objects in turn; its setting is its address."""
+    extras.need("stores")
+    kind: str = request.param
+    reason = stores.missing(kind)
+    if reason:
+        pytest.skip(reason)
+    with stores.served(kind) as server:
+        yield server
+
+
 @pytest.fixture(scope="session", params=stores.KINDS)
 def store_server(request: pytest.FixtureRequest) -> Iterator[stores.Served]:
     """Give a server of each kind of document store in turn."""

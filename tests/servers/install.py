@@ -40,7 +40,7 @@ def main(which: str = "") -> int:
     if which == "stores":
         if stores.missing("redis"):
             _try("Redis", _fetch_redis)
-        if any(map(stores.missing, ("valkey", "mongodb", "dynamodb", "opensearch"))):
+        if any(map(stores.missing, ("valkey", "mongodb", "dynamodb", "opensearch", "gs"))):
             _try("servers of document stores", _fetch_stores)
         if stores.missing("dynalite"):
             _try("Dynalite", _fetch_dynalite)

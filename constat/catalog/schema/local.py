@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError
 from constat.catalog.duck_session import DuckSession, named, quoted
-from constat.catalog.file_tables import find_tables, state_name
-from constat.catalog.files import header_of, load_arrow, rows_of, sheet_rows
+from constat.catalog.file_tables import FileTable, find_tables, state_name
+from constat.catalog.files import fetching, header_of, load_arrow, rows_of, sheet_rows
 from constat.catalog.schema.assembling import Assembly
 from constat.catalog.schema.described import ColumnSchema, SourceSchema, column_of
 from constat.project.files import SEPARATED, split_part
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.catalog.duck_queries import DuckReading
-    from constat.catalog.file_tables import FileTable
+    from constat.catalog.remote import Objects
     from constat.catalog.sqlite import SqliteConnection
     from constat.project import Database
 
@@ -232,7 +232,26 @@ def look(
     database: Database, folder: Path, seconds: float, known: str
 ) -> tuple[str, SourceSchema | None]:
     """Give the fingerprint, and the tables where it is another one than `known`."""
-    tables = find_tables(database.files, folder)
+    objects = fetching(database, seconds)
+    try:
+        return _looked(database, folder, seconds, known, objects)
+    finally:
+        if objects is not None:
+            objects.close()
+
+
+def _looked(
+    database: Database, folder: Path, seconds: float, known: str, objects: Objects | None
+) -> tuple[str, SourceSchema | None]:
+    local = {name: one for name, one in database.files.items() if not one.scheme}
+    tables = find_tables(local, folder)
+    for name in sorted(database.files.keys() - local.keys()):
+        if objects is None:
+            continue
+        try:
+            tables[name] = objects.table(database.files[name])
+        except SourceFailureError as problem:
+            tables[name] = FileTable(database.files[name], failure=problem.reason)
     fingerprint = state_name(tables)
     if fingerprint == known:
         return fingerprint, None
@@ -317,7 +336,7 @@ def _lines(table: FileTable) -> float:
     """Guess the number of lines from the beginning of the first file and the sizes of all."""
     with table.files[0].open("rb") as file:
         beginning = file.read(_BEGINNING)
-    size = sum(mark[2] for mark in table.marks)
+    size = sum(file.stat().st_size for file in table.files)
     lines = max(beginning.count(b"\n"), 1)
     if size <= len(beginning):
         return beginning.count(b"\n") + (not beginning.endswith(b"\n") and bool(beginning))
