@@ -29,7 +29,7 @@ KEY, SECRET = "AKIACANARY", "canary-secret"
 
 
 def s3(address: str, key: str = KEY, secret: str = SECRET) -> Any:  # noqa: ANN401  the client has no types
-    import boto3  # type: ignore[import-untyped]  # it has no types
+    import boto3
 
     return boto3.client(
         "s3",
