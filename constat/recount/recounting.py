@@ -690,16 +690,20 @@ class _Rounds:
             kinds = self.evaluation._predicate(name).kinds  # noqa: SLF001  parts of one evaluation
             self.known[name] = tables.empty(kinds)
         first = {name: [_every(one)] if one else [] for name, one in given.items()}
-        self._round(first, self._first)
-        while any(map(tables.count, self.fresh.values())):
+        nothing: dict[str, list[str]] = {name: [] for name in self.members}
+        brought = self._round(first, self._first)
+        while brought:
             check_interrupted()
-            self._round({name: [] for name in self.members}, self._next)
+            brought = self._round(nothing, self._next)
+            if not brought and self._passing():
+                brought = self._round(nothing, self._whole)
         self.evaluation.found |= self.known
         self._never_negative()
 
     def _round(
         self, parts: Mapping[str, list[str]], statements: Callable[[int], Iterator[str]]
-    ) -> None:
+    ) -> bool:
+        """Take what these statements give; whether that brought a row."""
         tables, made = self.evaluation.tables, {}
         for name in self.members:
             queries = [*parts[name]]
@@ -709,9 +713,14 @@ class _Rounds:
                 made[name] = self._beside(name, " UNION ".join(queries))
         for table in self.fresh.values():
             tables.run("DROP TABLE", table)
-        self.fresh = made
+        self.fresh = {}
         for name, table in made.items():
-            tables.run("INSERT INTO", self.known[name], "SELECT * FROM", table)
+            if tables.count(table):
+                tables.run("INSERT INTO", self.known[name], "SELECT * FROM", table)
+                self.fresh[name] = table
+            else:
+                tables.run("DROP TABLE", table)
+        return bool(self.fresh)
 
     def _beside(self, name: str, query: str) -> str:
         """Compute the rows of a query that are not known yet."""
@@ -730,12 +739,11 @@ class _Rounds:
         yield self.evaluation.statement(number, self._table)
 
     def _next(self, number: int) -> Iterator[str]:
-        """Yield the statements of a rule that read a row of the last round."""
+        """Yield the statements of a rule that read a row of the last round.
+
+        A threshold may be passed by a row that only its group reads: see `_whole`.
+        """
         rule = self.evaluation.program.rules[number]
-        if any(isinstance(one, Aggregate) and one.recursive for one in rule.body):
-            # A threshold may be passed by many rows together: it is looked at as a whole.
-            yield self.evaluation.statement(number, self._table)
-            return
         for chosen in self._places(rule):
 
             def table(place: int, atom: Atom, chosen: int = chosen) -> str:
@@ -743,9 +751,27 @@ class _Rounds:
                     return self.fresh[atom.predicate]
                 return self._table(place, atom)
 
-            last = self.fresh.get(rule.body[chosen].atom.predicate)  # type: ignore[union-attr]  # an atom
-            if last is not None and self.evaluation.tables.count(last):
+            if rule.body[chosen].atom.predicate in self.fresh:  # type: ignore[union-attr]  # an atom
                 yield self.evaluation.statement(number, table)
+
+    def _passing(self) -> list[int]:
+        """Give the rules that look whether a threshold is passed."""
+        rules = self.evaluation.program.rules
+        return [
+            number
+            for name in self.members
+            for number in self.evaluation.rules(name)
+            if any(isinstance(one, Aggregate) and one.recursive for one in rules[number].body)
+        ]
+
+    def _whole(self, number: int) -> Iterator[str]:
+        """Yield the statement of a rule with a threshold, over all rows of the rounds before.
+
+        It is asked when nothing else brings a row, so that the relations are closed under it in
+        the end, whatever rows made a group pass.
+        """
+        if number in self._passing():
+            yield self.evaluation.statement(number, self._table)
 
     def _table(self, place: int, atom: Atom) -> str:
         found = self.known.get(atom.predicate)

@@ -202,8 +202,8 @@ class Corpus:
     harmed: Counter[int] = field(default_factory=Counter)
 
     def first(self, numbers: Sequence[int]) -> list[int]:
-        """Put programs first in which other copies did harm."""
-        return sorted(numbers, key=lambda one: -self.harmed[one])
+        """Put programs first in which other copies did harm; of the others, those that ask less."""
+        return sorted(numbers, key=lambda one: (-self.harmed[one], len(self.tapes[one])))
 
 
 def prepared(known: Sequence[Known]) -> Corpus:
@@ -389,8 +389,9 @@ def tried(corpus: Corpus, breaks: Sequence[Break], log: Log) -> None:
     """Let every copy meet the programs that reach its break."""
     meets = reached(breaks, corpus.runs)
     begun = time.monotonic()
-    # Those that no program reaches are settled at once; what takes longest comes last.
-    for one in sorted(breaks, key=lambda each: len(meets[each.name])):
+    # Those that no program reaches are settled at once; then what takes longest.
+    most = 1 + max(map(len, meets.values()), default=0)
+    for one in sorted(breaks, key=lambda each: -(len(meets[each.name]) or most)):
         if one.name in log.found:
             continue
         numbers = corpus.first(meets[one.name])

@@ -168,6 +168,20 @@ def test_a_recursive_threshold_rests_on_rows_of_lower_rank() -> None:
     assert counted(COMPANIES, "controls", {"own": CIRCLE}, [("x", "y"), ("x", "z")]).differs
 
 
+def test_a_group_may_pass_by_rows_that_only_it_reads() -> None:
+    text = HEAD + ".decl part(x: symbol, y: symbol, w: number)\n.input part\n"
+    text += ".decl next(x: symbol, y: symbol)\n.input next\n.decl on(x: symbol)\n"
+    text += 'on("a").\non(?y) :- on(?x), next(?x, ?y), sum ?w : { part(?y, ?z, ?w), on(?z) } > 5.\n'
+    # `b` is looked at when `a` is on, and passes when `d` is on, which follows later.
+    inputs: dict[str, list[Row]] = {
+        "next": [("a", "b"), ("a", "c"), ("c", "d")],
+        "part": [("c", "a", 6), ("b", "a", 3), ("b", "d", 3), ("d", "c", 7)],
+    }
+    rows: list[Row] = [("a",), ("b",), ("c",), ("d",)]
+    assert counted(text, "on", inputs, rows) == Recount(State.PASSED)
+    assert counted(text, "on", inputs, [one for one in rows if one != ("b",)]).missing == 1
+
+
 def test_a_recursive_threshold_may_be_of_decimals() -> None:
     text = COMPANIES.replace("w: number", "w: Decimal").replace("> 50", "> 0.5")
     shares: list[Row] = [(x, y, Decimal(w) / 100) for x, y, w in OWNED]
