@@ -12,7 +12,13 @@ import click
 
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.options import asked, locale_option, note_unmet, project_option
+from constat.cli.options import (
+    asked,
+    locale_option,
+    note_left_out,
+    note_unmet,
+    project_option,
+)
 from constat.cli.output import YELLOW, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import (
@@ -103,6 +109,7 @@ def why_not_command(  # noqa: PLR0913  one for each option
     5 disproved, 6 disproved under assumptions, 2 bad usage.
     """
     with Session(project, locale=locale) as session, asked(session, goal=goal):
+        session.leave_out_mistakes()
         with watching() as observe:
             found = session.why_not(goal, most=most, observe=observe)
             changes = session.counterfactuals(found) if counterfactuals else None
@@ -115,6 +122,7 @@ def why_not_command(  # noqa: PLR0913  one for each option
             if changes is not None:
                 _print_counterfactuals(changes)
             note_unmet(session, found.result)
+        note_left_out(session)
     return found.exit_code
 
 
@@ -446,6 +454,7 @@ def missing_command(  # noqa: PLR0913  one argument for each option
     4 the goal is open or not everything was looked at, 2 bad usage.
     """
     with Session(project) as session, asked(session, goal=goal):
+        session.leave_out_mistakes()
         with watching() as observe:
             found = session.missing_facts(
                 goal,
@@ -460,6 +469,7 @@ def missing_command(  # noqa: PLR0913  one argument for each option
         else:
             print_missing(found)
             note_unmet(session, found.result)
+        note_left_out(session)
     return found.exit_code
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from constat.cli.output import note, show_error
-from constat.diagnostics import ConstatError, counted, render
+from constat.diagnostics import ConstatError, Severity, counted, render
 from constat.frozen import frozen
 from constat.logic.locales import LOCALES
 from constat.session.options import LogAs
@@ -41,7 +43,7 @@ def asked(
     except ConstatError as problem:
         # The root's object tells whether JSON was asked for; see `entry`.
         as_json = bool(click.get_current_context().find_root().obj)
-        problem = _of_drafts(session, problem)
+        problem = _of_left_out(session, _of_drafts(session, problem), goal)
         texts = {**session.texts, "<goal>": goal, "<fact>": fact, **(typed or {})}
         show_error(problem, texts, as_json=as_json, models=session.model_usage)
         if not as_json:
@@ -61,6 +63,31 @@ def _of_drafts(session: Session, problem: ConstatError) -> ConstatError:
     return told
 
 
+def _of_left_out(session: Session, problem: ConstatError, goal: str) -> ConstatError:
+    """Show the mistakes of rules where a goal asks for what rests on them, and so is not there."""
+    left = session.left_out
+    if left is None or left.predicates.isdisjoint(re.findall(r"(\w+)\s*(?:\(|\Z)", goal)):
+        return problem
+    return ConstatError(left.errors)
+
+
+def note_left_out(session: Session) -> None:
+    """Show the mistakes in rules on which nothing rests that was asked for."""
+    left = session.left_out
+    if left is None:
+        return
+    names = ", ".join(f"`{name}`" for name in sorted(left.predicates)[:_MOST_NAMED])
+    more = len(left.predicates) - _MOST_NAMED
+    names += f" and {more} more" if more > 0 else ""
+    warnings = [replace(one, severity=Severity.WARNING) for one in left.errors]
+    note(render(warnings, session.texts, colour=False).rstrip("\n"))
+    rest = "rests on it" if len(left.errors) == 1 else "rests on them"
+    note(f"left out is what {rest}: {names}; nothing that was asked for does")
+
+
+_MOST_NAMED: Final = 5
+
+
 def _note_models(session: Session) -> None:
     """Say what models have used, whose replies were replayed, and what went wrong besides."""
     for line in session.model_notes:
@@ -71,6 +98,7 @@ def _note_models(session: Session) -> None:
 
 def note_warned(session: Session) -> None:
     """Say once that the rules have warnings, and how they are read."""
+    note_left_out(session)
     found = session.rule_warnings
     if found:
         files = " ".join(shlex.quote(os.path.relpath(one)) for one in session.project.rules)
@@ -175,6 +203,7 @@ def answering(own: Session, counting: RulesThatCount, goal: str) -> Iterator[Ses
     """Give the session that answers, and show mistakes; what is said of drafts goes to stderr."""
     with own, asked(own, goal=goal):
         if not (counting.approved_only or counting.drafts):
+            own.leave_out_mistakes()
             yield own
             return
         other = own.approved_only() if counting.approved_only else own.with_drafts(counting.drafts)

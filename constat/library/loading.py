@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
+    from constat.diagnostics import Span
     from constat.logic import Program
     from constat.project import Database, Project
     from constat.project.settings import Cell, FactTable, Frame
@@ -264,14 +265,16 @@ def load_rules(
     texts: dict[str, str],
     places: dict[str, Path] | None = None,
     warnings: list[Diagnostic] | None = None,
+    left_out: list[LeftOut] | None = None,
 ) -> AnalysedProgram:
     """Load and analyse; `texts` receives what was read, by the names that diagnostics use.
 
-    `places` receives the files by these names, `warnings` what is wrong and no error.
+    `places` receives the files by these names, `warnings` what is wrong and no error. With a list
+    for what was `left_out`, a mistake within a rule leaves the relations out that rest on it.
     """
     diagnostics: list[Diagnostic] = []
     files, roots = project.rules, project.rule_roots
-    analysed = read_rules(files, roots, diagnostics, texts, Reading(project, places))
+    analysed = read_rules(files, roots, diagnostics, texts, Reading(project, places, left_out))
     if analysed is None:
         errors = [one for one in diagnostics if one.severity is Severity.ERROR]
         raise ConstatError(errors, exit_code=exit_code(errors))
@@ -289,6 +292,85 @@ class Reading:
 
     project: Project | None = None
     places: dict[str, Path] | None = None
+    left_out: list[LeftOut] | None = None
+
+
+_NO_COLUMN: Final = "C0183"
+"""A column that an atom names and its relation does not have: the text around it is whole."""
+
+
+@frozen
+class LeftOut:
+    """The relations that rest on rules with mistakes: no goal about one of them is answered."""
+
+    errors: tuple[Diagnostic, ...]
+    predicates: frozenset[str]
+
+
+def _without_mistakes(
+    program: Program, diagnostics: list[Diagnostic], project: Project | None
+) -> tuple[AnalysedProgram, LeftOut] | None:
+    """Analyse what does not rest on a rule with a mistake; nothing where that cannot be told.
+
+    A relation is whole or it is gone: where one of its rules is wrong, none of them is there, nor
+    its declaration, nor anything that reads it. So a goal about it is a mistake, and no other goal
+    could tell that it is gone. A rule for what nobody declares may be meant for any relation, and a
+    mistake outside of rules may change any of them.
+    """
+    errors = [one for one in diagnostics if one.severity is Severity.ERROR]
+    gone: frozenset[str] = frozenset()
+    while True:
+        wrong: set[str] = set()
+        for one in errors:
+            heads = _rules_at(program, one)
+            if not heads or not heads <= program.predicates.keys():
+                return None
+            wrong |= heads
+        before, gone = gone, _resting_on(program, wrong)
+        if gone == before or (project and not gone.isdisjoint({*project.facts, *project.closed})):
+            return None
+        left = replace(
+            program,
+            predicates={name: one for name, one in program.predicates.items() if name not in gone},
+            rules=tuple(rule for rule in program.rules if rule.head.predicate not in gone),
+            outputs={name: one for name, one in program.outputs.items() if name not in gone},
+            sizes=tuple(name for name in program.sizes if name not in gone),
+        )
+        found: list[Diagnostic] = []
+        analysed = analyse(left, found)
+        if analysed is not None:
+            return analysed, LeftOut(tuple(errors), gone)
+        errors += [one for one in found if one.severity is Severity.ERROR]
+
+
+def _resting_on(program: Program, names: set[str]) -> frozenset[str]:
+    """Give relations with all that read them, directly or through others."""
+    found: set[str] = set()
+    while not names <= found:
+        found |= names
+        names = {
+            rule.head.predicate
+            for rule in program.rules
+            if not found.isdisjoint(atom.predicate for atom in atoms_of(rule))
+        }
+    return frozenset(found)
+
+
+def _rules_at(program: Program, one: Diagnostic) -> set[str]:
+    """Give the heads of the rules in whose text a mistake stands."""
+    if one.span is None:
+        return set()
+    return {
+        rule.head.predicate
+        for rule in program.rules
+        if rule.span is not None and _covers(rule.span, one.span)
+    }
+
+
+def _covers(rule: Span, one: Span) -> bool:
+    place = (one.line, one.column)
+    begin, end = (rule.line, rule.column), (rule.end_line, rule.end_column)
+    return rule.source == one.source and begin <= place < end
 
 
 def read_rules(
@@ -306,10 +388,17 @@ def read_rules(
     program = with_configured(program, told.project, diagnostics)
     program = with_frames(program, told.project, diagnostics)
     diagnostics[:] = _causes_first(diagnostics, told.project)
-    if any(one.severity is Severity.ERROR for one in diagnostics):
+    wrong = {one.code for one in diagnostics if one.severity is Severity.ERROR}
+    if wrong and (wrong != {_NO_COLUMN} or told.left_out is None):
         # After an error of the text, names and types would be reported that are not wrong.
         return None
-    analysed = analyse(program, diagnostics)
+    analysed = None if wrong else analyse(program, diagnostics)
+    if analysed is None and told.left_out is not None:
+        found_left = _without_mistakes(program, diagnostics, told.project)
+        if found_left is not None:
+            analysed, left = found_left
+            told.left_out.append(left)
+            diagnostics[:] = [one for one in diagnostics if one.severity is not Severity.ERROR]
     if analysed is None or not _asks_approvals(analysed, places.values(), told.project):
         return analysed
     # Few libraries have approvals or need them: the others are read without what judges them.

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer
     from constat.library import Checked
+    from constat.library.loading import LeftOut
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Predicate, Value
     from constat.project.settings import Sight, SparkSetting
@@ -138,6 +139,7 @@ class Session(
         self._engine = LazyEngine()
         self._texts: dict[str, str] = {}
         self._rule_warnings: list[Diagnostic] = []
+        self._left_out: list[LeftOut] | None = None
         self._program: AnalysedProgram | None = None
         self._tiers: Tiers | None = None
         self._shared: Tiers | None = None
@@ -228,7 +230,11 @@ class Session(
                 # Before they are read: what changes meanwhile is noticed at the next look.
                 self._read = watched(self.project)
                 self._program = load_rules(
-                    self.project, self._texts, places, warnings=self._rule_warnings
+                    self.project,
+                    self._texts,
+                    places,
+                    warnings=self._rule_warnings,
+                    left_out=self._left_out,
                 )
                 self._read = {**stamp_of(places.values()), **self._read}
             return self._program
@@ -238,6 +244,18 @@ class Session(
         """What is wrong with the rules and no error, as `check_rules` says it."""
         self.program  # noqa: B018  reads the rules, where nobody has
         return tuple(self._rule_warnings)
+
+    def leave_out_mistakes(self) -> None:
+        """Answer goals that do not rest on a rule with a mistake; else no goal is answered.
+
+        To be said before anything is asked. `left_out` then tells which relations are gone.
+        """
+        self._left_out = []
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """The mistakes in rules, and the relations that rest on them, where these are left out."""
+        return self._left_out[0] if self._left_out else None
 
     @property
     def texts(self) -> Mapping[str, str]:
