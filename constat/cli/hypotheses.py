@@ -6,7 +6,8 @@ import json
 import shlex
 from dataclasses import asdict
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
@@ -36,7 +37,7 @@ from constat.session import Session
 from constat.session.suppositions import Suppositions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from constat.proof.changes import Change
     from constat.proof.tree import GapShown
@@ -376,11 +377,17 @@ def _what_json(found: WhatIf) -> dict[str, object]:
 
 _ONE: Final = Decimal(1)
 _ALLOW: Final = """\
-which facts would prove it is looked for among relations that you allow, and none is allowed:
-  constat missing {goal}{added}
-`--removable NAME` lets facts be taken away; leave out what cannot be otherwise
-or, for good, write `@[abducible(cost = 2)]` or `@[removable(cost = 1)]` before a `.decl`
-it rests on: {names}"""
+which facts would prove it is looked for among relations that you allow, and none is allowed:"""
+_FOR_GOOD: Final = """\
+leave out what cannot be otherwise; or, for good, write `@[abducible(cost = 2)]` or
+`@[removable(cost = 1)]` before a `.decl`"""
+_NONE_FINDS: Final = """\
+no facts were found that prove it, were they added or taken away; what stops it:
+  constat why-not {goal}"""
+_SECONDS_TO_TRY: Final = 5.0
+
+_Search: TypeAlias = "Callable[..., MissingFacts]"
+"""Looks for what is missing where other facts are allowed."""
 _WRITTEN: Final = """\
 all facts that it rests on stand in rule files, and none of them is looked for; try others by
   constat what-if {goal} --rules FILE"""
@@ -467,14 +474,15 @@ def missing_command(  # noqa: PLR0913  one argument for each option
         if form == "json":
             write_json({**_missing_json(found), "models": session.model_usage})
         else:
-            print_missing(found)
+            seconds = min(budget, _SECONDS_TO_TRY)
+            print_missing(found, partial(session.missing_facts, goal, top=1, seconds=seconds))
             note_unmet(session, found.result)
         note_left_out(session)
     return found.exit_code
 
 
-def print_missing(found: MissingFacts) -> None:
-    """Print the sets of facts that were found."""
+def print_missing(found: MissingFacts, search: _Search) -> None:
+    """Print the sets of facts that were found, and what a `search` finds for more options."""
     print_verdict(found.result)
     if found.holds:
         write("nothing is missing")
@@ -490,44 +498,66 @@ def print_missing(found: MissingFacts) -> None:
     if gaps and all(gap.contested for gap in gaps):
         return
     if not found.abducible:
-        write(_to_allow(found))
+        _write_allowed(found, search)
     for place, one in enumerate(found.sets, start=1):
         _print_set(found, place, one)
     if found.abducible and not found.sets:
         none = "none: no set of such facts proves it, and every one was looked at"
         write(none if found.exhausted else "no set was found, and not everything was looked at")
-        left = [one for one in found.candidates if one not in _allowed(found, one)]
-        if left:
-            write(f"facts of {', '.join(left)} were not allowed; with them:")
-            write(f"  constat missing {shlex.quote(found.goal)}{_options(found)}")
+        other = next(_finding(found, search), None)
+        if other is not None:
+            _write_found("other facts than those allowed do, for example by", found, *other)
         else:
             write(f"what stops it: constat why-not {shlex.quote(found.goal)}")
     _print_bounds(found)
 
 
-def _to_allow(found: MissingFacts) -> str:
-    """Say how relations are allowed: each that the goal rests on, to be copied."""
-    goal, names = shlex.quote(found.goal), found.candidates
-    told = _ALLOW if names else _WRITTEN
-    return told.format(goal=goal, added=_options(found), names=", ".join(names))
+def _write_allowed(found: MissingFacts, search: _Search) -> None:
+    """Say how relations are allowed: by a command that has been tried and finds something."""
+    if not found.candidates:
+        write(_WRITTEN.format(goal=shlex.quote(found.goal)))
+        return
+    other = next(_finding(found, search), None)
+    if other is not None:
+        _write_found(_ALLOW, found, *other)
+        write(_FOR_GOOD)
+    else:
+        write(_NONE_FINDS.format(goal=shlex.quote(found.goal)))
+    write(f"it rests on: {', '.join(found.candidates)}")
 
 
-def _allowed(found: MissingFacts, name: str) -> Collection[str]:
-    """Give the predicates of which as much may change as one of them has to."""
-    return found.abducible.removed if name in found.below else found.abducible.added
+def _write_found(title: str, found: MissingFacts, options: str, other: MissingFacts) -> None:
+    write(title)
+    write(f"  constat missing {shlex.quote(found.goal)}{options}")
+    first = other.sets[0]
+    told = [f"add {fact.fact}" for fact in first.add]
+    told += [f"remove {text}" for text in first.remove]
+    write(f"  which finds: {', '.join(told)}")
 
 
-def _options(found: MissingFacts) -> str:
-    """Write the options that allow all that the goal rests on, and what is allowed already."""
-    added = [one for one in found.candidates if one not in found.below]
-    removed = [one for one in found.candidates if one in found.below]
+def _finding(found: MissingFacts, search: _Search) -> Iterator[tuple[str, MissingFacts]]:
+    """Try what may be allowed, and give the options under which something is found."""
+    added = dict.fromkeys((one for one in found.candidates if one not in found.below), _ONE)
+    removed = dict.fromkeys((one for one in found.candidates if one in found.below), _ONE)
+    every = dict.fromkeys(found.candidates, _ONE)
+    given = found.abducible
+    tried = [(given.added, given.removed)]
+    for more, less in ((added, removed), (every, every)):
+        allowed = ({**more, **given.added}, {**less, **given.removed})
+        if allowed in tried:
+            continue
+        tried.append(allowed)
+        costs = [{name: f"{cost:f}" for name, cost in one.items()} for one in allowed]
+        other = search(abducible=costs[0], removable=costs[1])
+        if other.sets:
+            yield _options(*allowed), other
+
+
+def _options(added: Mapping[str, Decimal], removed: Mapping[str, Decimal]) -> str:
+    """Write the options that allow facts to be added and taken away, with what each costs."""
     text = ""
-    for option, names, costs in (
-        ("--abducible", added, found.abducible.added),
-        ("--removable", removed, found.abducible.removed),
-    ):
-        for name in dict.fromkeys((*names, *costs)):
-            cost = costs.get(name, _ONE)
+    for option, costs in (("--abducible", added), ("--removable", removed)):
+        for name, cost in costs.items():
             text += f" {option} {name}" + ("" if cost == _ONE else f"={cost:f}")
     return text
 

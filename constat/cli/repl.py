@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -402,7 +403,8 @@ def missing(desk: Desk, goal: str) -> None:
     """Find the facts that would prove a goal, or the last one."""
     wanted = goal or _last(desk).goal
     with watching() as observe:
-        print_missing(desk.session.missing_facts(wanted, observe=observe))
+        search = desk.session.missing_facts
+        print_missing(search(wanted, observe=observe), partial(search, wanted, top=1))
 
 
 def unresolved(desk: Desk, _: str) -> None:

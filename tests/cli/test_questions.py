@@ -130,3 +130,32 @@ def test_an_unfinished_search_does_not_say_that_there_is_nothing(still_shop: Pat
     )
     assert ran.code == 4
     assert "there may be others, at a cost of 0" in ran.out
+
+
+BOTH = """\
+.decl stands(x: number)
+.input stands(source = "list", query = "SELECT x FROM stands")
+.decl good()
+good() :- stands(1), !stands(2).
+.decl never()
+never() :- stands(1), !stands(1).
+"""
+
+
+def test_missing_proposes_only_what_it_has_tried(tmp_path: Path) -> None:
+    (tmp_path / "stands.csv").write_text("x\n2\n3\n")
+    (tmp_path / "r.dl").write_text(BOTH)
+    (tmp_path / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {list: {files: {stands: stands.csv}}}\n"
+    )
+    here = ("--project", tmp_path)
+    for given in ((), ("--removable", "stands"), ("--abducible", "stands")):
+        said = run("missing", "good()", *given, *here).out
+        options = "--abducible stands --removable stands"
+        assert f"constat missing 'good()' {options}\n  which finds: add stands(1), remove" in said
+    found = run("missing", "good()", *options.split(), *here)
+    assert (found.code, "then PROVED" in found.out) == (0, True)
+    for given in ((), ("--removable", "stands")):
+        said = run("missing", "never()", *given, *here).out
+        assert "constat missing" not in said
+        assert "constat why-not 'never()'" in said
