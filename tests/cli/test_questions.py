@@ -149,9 +149,9 @@ def test_missing_proposes_only_what_it_has_tried(tmp_path: Path) -> None:
         "rules: [r.dl]\ndatabases: {list: {files: {stands: stands.csv}}}\n"
     )
     here = ("--project", tmp_path)
+    options = "--abducible stands --removable stands"
     for given in ((), ("--removable", "stands"), ("--abducible", "stands")):
         said = run("missing", "good()", *given, *here).out
-        options = "--abducible stands --removable stands"
         assert f"constat missing 'good()' {options}\n  which finds: add stands(1), remove" in said
     found = run("missing", "good()", *options.split(), *here)
     assert (found.code, "then PROVED" in found.out) == (0, True)
