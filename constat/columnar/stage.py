@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -211,6 +212,10 @@ class Work:
     seconds: float = 0.0
 
 
+class _DenseError(Exception):
+    """So many rows are made that a bit for each row that may be costs less."""
+
+
 class Rounds:
     """Runs the pipelines of a stage to the fixpoint."""
 
@@ -223,7 +228,10 @@ class Rounds:
         *,
         stamps: bool,
         analyze: bool,
+        most: float = math.inf,
     ) -> None:
+        self._most = most
+        self._offered = 0
         self._own = own
         self._pipelines = pipelines
         self._bounds = bounds
@@ -236,7 +244,10 @@ class Rounds:
         self.rounds = 0
 
     def run(self) -> None:
-        """Compute the base, then rounds until nothing is new."""
+        """Compute the base, then rounds until nothing is new.
+
+        Raises `_DenseError` after more than `most` candidates; what is in the stores stays true.
+        """
         self._pass({When.BASE})
         fresh = self._close(0)
         first = any(one.when is When.FIRST for one in self._pipelines)
@@ -273,7 +284,10 @@ class Rounds:
             return
         store = self._own[prepared.pipeline.head].store
         for columns in prepared.rows(self._bounds, seen):
+            self._offered += len(columns[0])
             store.offer(columns)
+            if self._offered > self._most:
+                raise _DenseError
 
     def _close(self, number: int) -> int:
         fresh = 0
@@ -324,18 +338,22 @@ class Tuning:
     """In what portions the work is done. Tests make everything small.
 
     `chunk` is how many bindings may exist at a time, `widths` how many bits keys have, `bitmap`
-    how many bits the pairs of one relation may take, `joined` what a pair that a join makes is
+    how many bits the pairs of one relation may take, `sparse` from how many bits of a stage on
+    its rows are kept sorted until they are many, `joined` what a pair that a join makes is
     estimated to cost in nanoseconds: little favours pairs, much favours rows of bits.
     """
 
     chunk: int = 1 << 19
     widths: Widths = field(default_factory=Widths)
     bitmap: int = 1 << 30
+    sparse: int = 1 << 26
     joined: float = JOINED
 
 
 # A round may need as much again for new rows, and for a product.
 _MATRICES: Final = 3
+# What a candidate costs among sorted rows, in bits of a matrix that some rounds pass over.
+_CANDIDATE: Final = 128
 # The difference of any two values below this size fits in 64 bits, with room to add a third.
 _SAFE: Final = 1 << 61
 _TUNING: Final = Tuning()
@@ -369,10 +387,22 @@ def run_stage(  # noqa: PLR0913, PLR0917  what every back end is given, and what
     bounds = Bounds(resources, check, chunk=tuning.chunk)
     renumbered = renumber(stage, relations)
     builder = _Builder(stage, plan, renumbered.inputs, number_of, bounds, tuning)
-    own, pipelines = builder.build(strategy, stamps=stamps)
-    _seed(own, stage, renumbered.inputs, number_of)
-    rounds = Rounds(own, pipelines, bounds, observe, stamps=stamps, analyze=analyze)
-    rounds.run()
+    known: Mapping[str, Columns] = renumbered.inputs
+    most = builder.worth_trying() if strategy is Strategy.BITMAP and not stamps else 0.0
+    strategy = Strategy.RUNS if most else strategy
+    while True:
+        own, pipelines = builder.build(strategy, stamps=stamps)
+        _seed(own, stage, known, number_of)
+        watched = {"stamps": stamps, "analyze": analyze}
+        rounds = Rounds(own, pipelines, bounds, observe, most=most or math.inf, **watched)
+        try:
+            rounds.run()
+        except _DenseError:
+            # Rows only follow from rows: whatever was found so far is where the bits begin.
+            known = {name: _all_rows(one) for name, one in own.items()}
+            strategy, most, bounds.held = Strategy.BITMAP, 0.0, 0
+            continue
+        break
     report = StageReport(
         number=stage.number,
         strategy=strategy.value,
@@ -396,6 +426,20 @@ class _Builder:
     number_of: NumberOf
     bounds: Bounds
     tuning: Tuning
+
+    def worth_trying(self) -> float:
+        """After how many candidates sorted rows give way to bits; nothing where bits are cheap.
+
+        A matrix is passed over in every round, however few of its pairs there are.
+        """
+        arity = {name: relation.arity for name, relation in self.plan.relations.items()}
+        found = find_domains(self.stage, arity, self.relations, self.number_of)
+        bits = 0
+        for name in self.stage.predicates:
+            domains = [found[name, place] for place in range(arity[name])]
+            if len(domains) <= _PAIR and all(one.closed for one in domains):
+                bits += matrix_bits(domains, 0)
+        return bits / _CANDIDATE if bits > self.tuning.sparse else 0.0
 
     def build(
         self, strategy: Strategy, *, stamps: bool
@@ -431,6 +475,12 @@ class _Builder:
         widths = self.tuning.widths
         growing = Growing(domains, widths)
         return Own(bitmap or Runs(Packing(domains, widths), self.bounds), growing)
+
+
+def _all_rows(own: Own) -> Columns:
+    """The rows that were offered so far, those of a round that did not end included."""
+    own.store.close()
+    return own.store.columns()
 
 
 def _chains(stage: Stage) -> dict[int, Chain]:

@@ -34,6 +34,7 @@ TUNINGS = (
     Tuning(joined=ROWS),
     Tuning(joined=ROWS, chunk=2, widths=Widths(key=20, number=12)),
     Tuning(joined=PAIRS, chunk=2),
+    Tuning(joined=ROWS, sparse=0),
     Tuning(),
 )
 CLOSURE = HEAD + BASE + "p(?a, ?c) :- p(?a, ?b), e(?b, ?c)."
@@ -59,7 +60,9 @@ def graphs(values: st.SearchStrategy[int]) -> st.SearchStrategy[dict[str, Rows]]
 
 
 @pytest.mark.sampled(2, "laws")
-@pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
+@pytest.mark.parametrize(
+    "tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "sparse", "default"]
+)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(paths(), min_size=1, max_size=3),
@@ -78,7 +81,9 @@ def test_paths_of_relations_have_the_rows_of_naive_evaluation(
     assert dict(report.rows) == {name: len(rows) for name, rows in found.items()}
 
 
-@pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
+@pytest.mark.parametrize(
+    "tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "sparse", "default"]
+)
 @pytest.mark.parametrize(
     "rule",
     [
@@ -142,7 +147,9 @@ MEETING = HEAD + BASE + "q(?a, ?c) :- q(?a, ?b), f(?b, ?c).\n.decl met(a: number
 
 @pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("strategy", [Strategy.BITMAP, Strategy.RUNS])
-@pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
+@pytest.mark.parametrize(
+    "tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "sparse", "default"]
+)
 @pytest.mark.parametrize("seed", range(6))
 def test_mutual_recursion_has_the_rows_of_naive_evaluation(
     strategy: Strategy, tuning: Tuning, seed: int
@@ -159,7 +166,9 @@ def test_mutual_recursion_has_the_rows_of_naive_evaluation(
 
 
 @pytest.mark.parametrize("strategy", [Strategy.BITMAP, Strategy.RUNS])
-@pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
+@pytest.mark.parametrize(
+    "tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "sparse", "default"]
+)
 @pytest.mark.parametrize(
     "rule",
     [
@@ -199,4 +208,4 @@ def test_far_values_in_the_middle_of_a_path_stay_exact(far: int) -> None:
 def test_rows_of_bits_that_would_be_too_wide_are_left_to_another_strategy() -> None:
     made, inputs = far_in_the_middle(1 << 45)
     with pytest.raises(StrategyError, match="too wide"):
-        compute(made, inputs, Strategy.BITMAP, tuning=Tuning(joined=1e30))
+        compute(made, inputs, Strategy.BITMAP, tuning=Tuning(joined=1e30, sparse=1 << 62))

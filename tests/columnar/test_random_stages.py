@@ -36,6 +36,7 @@ TUNINGS = (
     Tuning(),
     Tuning(chunk=1, widths=Widths(key=12, number=12)),
     Tuning(chunk=3, widths=Widths(key=20, number=10), bitmap=64),
+    Tuning(sparse=0),
 )
 
 
@@ -109,7 +110,7 @@ def agree(text: str, inputs: dict[str, Rows], tuning: Tuning, strategy: Strategy
 
 
 @pytest.mark.sampled(2, "laws")
-@pytest.mark.parametrize("tuning", TUNINGS, ids=["default", "tiny", "small"])
+@pytest.mark.parametrize("tuning", TUNINGS, ids=["default", "tiny", "small", "sparse"])
 @pytest.mark.parametrize("strategy", [Strategy.RUNS, Strategy.BITMAP])
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())

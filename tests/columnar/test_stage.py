@@ -256,3 +256,13 @@ def test_values_far_apart_are_renumbered_only_where_that_changes_nothing(
         assert "<" in rule or "50" in rule
         return
     assert found["p"] == expected
+
+
+@pytest.mark.parametrize("nodes", [3, 40])
+def test_few_rows_among_many_that_may_be_stay_sorted_and_many_become_bits(nodes: int) -> None:
+    edges: Rows = {(n, n + 1) for n in range(nodes)} | {(0, 90)}
+    found, report = compute(case(PATH), {"edge": edges}, Strategy.BITMAP, tuning=Tuning(sparse=0))
+    assert found["path"] == set(closure(edges))
+    assert report.strategy == ("runs" if nodes < 10 else "bitmap")
+    _, report = compute(case(PATH), {"edge": edges}, Strategy.BITMAP)
+    assert report.strategy == "bitmap"
