@@ -14,6 +14,7 @@ from constat.columnar.arrays import Array, Batch, Columns, Domain, Mask, distinc
 from constat.evaluation.bulk import StrategyError
 from constat.frozen import frozen
 from constat.logic import Kind, Value
+from constat.logic.arithmetic import unwrapped
 from constat.plan import (
     Absence,
     Call,
@@ -56,7 +57,7 @@ def evaluate(expression: Expression, batch: Batch, number_of: NumberOf) -> Array
             return np.full(batch.count, encode(value, number_of), np.int64)
         case Call(function, arguments, _, result):
             values = [evaluate(one, batch, number_of) for one in arguments]
-            found = FUNCTIONS[function](*values)
+            found = column_function(function, result)(*values)
             if result is Kind.UNSIGNED and len(found) and int(found.min()) < 0:
                 raise StrategyError("a result is below zero and its type is unsigned")
             return found
@@ -259,6 +260,40 @@ class _Classes:
     def _widen(self, root: Column, low: int, high: int) -> None:
         known = self._bounds.get(root, (low, high))
         self._bounds[root] = (min(known[0], low), max(known[1], high))
+
+
+_WRAPPING: Final = frozenset({"+", "-", "*", "/", "%", "neg"})
+_MODULAR: Final[Mapping[str, Callable[..., Array]]] = MappingProxyType(
+    {"+": np.add, "-": np.subtract, "*": np.multiply}
+)
+_WORD: Final = 64
+_NARROW: Final = 32
+
+
+def column_function(function: str, kind: Kind) -> Callable[..., Array]:
+    """Give what computes a function on columns. Raises `KeyError` where nothing does."""
+    plain, width = unwrapped(function)
+    if not width:
+        return FUNCTIONS[plain]
+    if plain not in _WRAPPING:
+        raise KeyError(function)
+    if width == _WORD:
+        # Integers of numpy wrap at 64 bits by themselves; what is unsigned has no sign to lose.
+        return _MODULAR.get(plain, FUNCTIONS[plain]) if kind is Kind.NUMBER else FUNCTIONS[plain]
+    exact = FUNCTIONS[plain]
+    return lambda *values: wrap_words(exact(*values), kind, width)
+
+
+def wrap_words(values: Array, kind: Kind, width: int) -> Array:
+    """Give the integers of a width that have the same low bits."""
+    if width != _NARROW:
+        return values
+    low = values & ((1 << _NARROW) - 1)
+    if kind is Kind.UNSIGNED:
+        return low
+    half = 1 << (_NARROW - 1)
+    signed: Array = (low ^ half) - half
+    return signed
 
 
 # The results are the same with and without.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -14,8 +14,8 @@ from constat.columnar.arrays import Array, Bounds, Columns, Domain, Packing, Wid
 from constat.columnar.bits import Bitmap, matrix_bits
 from constat.columnar.domains import (
     COMPARISONS,
-    FUNCTIONS,
     NumberOf,
+    column_function,
     encode,
     find_domains,
     renumber,
@@ -27,6 +27,7 @@ from constat.evaluation.bulk import PipelineReport, Resources, StageReport, Stra
 from constat.evaluation.events import Observer, RoundFinished, ignore_event
 from constat.frozen import frozen
 from constat.logic import Kind
+from constat.logic.arithmetic import unwrapped
 from constat.plan import Absence, Call, Compute, Expression, Filter, Fold, Join, Step
 from constat.plan.forward import ForwardPlan, Pipeline, Relation, Stage, Strategy
 
@@ -106,7 +107,8 @@ def _step_reasons(step: Step) -> Iterator[str]:
 
 def _fold_reasons(step: Fold) -> Iterator[str]:
     integers = step.function == "count" or step.kind in _INTEGERS
-    if step.function not in _FOLDS or not integers:
+    plain, width = unwrapped(step.function)
+    if plain not in _FOLDS or not integers or (width and step.threshold is not None):
         kind = "" if step.kind is None else f" of {step.kind.value} values"
         yield f"{step.function}{kind} is not computed on columns"
     if step.target is not None:
@@ -121,11 +123,19 @@ def _fold_reasons(step: Fold) -> Iterator[str]:
 def _expression_reasons(expression: Expression) -> Iterator[str]:
     if isinstance(expression, Call):
         kinds = {*expression.parameters, expression.result}
-        if expression.function not in FUNCTIONS or not kinds <= _INTEGERS:
+        if not kinds <= _INTEGERS or not _is_computed(expression):
             kind = expression.result.value
             yield f"`{expression.function}` giving {kind} is not computed on columns"
         for argument in expression.arguments:
             yield from _expression_reasons(argument)
+
+
+def _is_computed(call: Call) -> bool:
+    try:
+        column_function(call.function, call.result)
+    except KeyError:
+        return False
+    return True
 
 
 # All pipelines of a round read the rows of earlier rounds only, so that a row's stamp is the least
@@ -216,6 +226,15 @@ class _DenseError(Exception):
     """So many rows are made that a bit for each row that may be costs less."""
 
 
+@frozen
+class Watch:
+    """What rounds keep account of, and after how many candidates they are given up."""
+
+    stamps: bool = False
+    analyze: bool = False
+    most: float | None = None
+
+
 class Rounds:
     """Runs the pipelines of a stage to the fixpoint."""
 
@@ -225,19 +244,16 @@ class Rounds:
         pipelines: Sequence[Prepared | Chained],
         bounds: Bounds,
         observe: Observer,
-        *,
-        stamps: bool,
-        analyze: bool,
-        most: float = math.inf,
+        watch: Watch,
     ) -> None:
-        self._most = most
+        self._most = math.inf if watch.most is None else watch.most
         self._offered = 0
         self._own = own
         self._pipelines = pipelines
         self._bounds = bounds
         self._observe = observe
-        self._stamps = stamps
-        self._analyze = analyze
+        self._stamps = watch.stamps
+        self._analyze = watch.analyze
         self._work: dict[int, Work] = {}
         self._variable = 0
         self._unmeasured = _MEASURED_EACH
@@ -372,12 +388,14 @@ def run_stage(  # noqa: PLR0913, PLR0917  what every back end is given, and what
     observe: Observer = ignore_event,
     check: Callable[[], None] = _never,
     tuning: Tuning = _TUNING,
+    most: float | None = None,
 ) -> tuple[Mapping[str, Columns], StageReport]:
     """Compute the relations of a stage.
 
     `relations` has the rows of every relation the stage reads (absent: none), its own given ones
     included: int64, each row once. `number_of` is the shared dictionary. `check` is called for each
-    chunk and round, and raises to stop. With `analyze` the report has the bindings after each step;
+    chunk and round, and raises to stop. After `most` candidates the stage is given up. With
+    `analyze` the report has the bindings after each step;
     with `stamps` each relation has one more column, the round its rows came in (0: from finished
     relations alone). Raises `StrategyError` and `ResourceError`.
     """
@@ -387,22 +405,7 @@ def run_stage(  # noqa: PLR0913, PLR0917  what every back end is given, and what
     bounds = Bounds(resources, check, chunk=tuning.chunk)
     renumbered = renumber(stage, relations)
     builder = _Builder(stage, plan, renumbered.inputs, number_of, bounds, tuning)
-    known: Mapping[str, Columns] = renumbered.inputs
-    most = builder.worth_trying() if strategy is Strategy.BITMAP and not stamps else 0.0
-    strategy = Strategy.RUNS if most else strategy
-    while True:
-        own, pipelines = builder.build(strategy, stamps=stamps)
-        _seed(own, stage, known, number_of)
-        watched = {"stamps": stamps, "analyze": analyze}
-        rounds = Rounds(own, pipelines, bounds, observe, most=most or math.inf, **watched)
-        try:
-            rounds.run()
-        except _DenseError:
-            # Rows only follow from rows: whatever was found so far is where the bits begin.
-            known = {name: _all_rows(one) for name, one in own.items()}
-            strategy, most, bounds.held = Strategy.BITMAP, 0.0, 0
-            continue
-        break
+    own, rounds, strategy = builder.settle(strategy, observe, Watch(stamps, analyze, most))
     report = StageReport(
         number=stage.number,
         strategy=strategy.value,
@@ -427,12 +430,42 @@ class _Builder:
     bounds: Bounds
     tuning: Tuning
 
+    def settle(
+        self, strategy: Strategy, observe: Observer, watch: Watch
+    ) -> tuple[dict[str, Own], Rounds, Strategy]:
+        """Compute the fixpoint; give also the strategy that came to it."""
+        known, bounds = self.relations, self.bounds
+        trial = self.worth_trying() if strategy is Strategy.BITMAP and not watch.stamps else 0.0
+        strategy = Strategy.RUNS if trial else strategy
+        while True:
+            own, pipelines = self.build(strategy, stamps=watch.stamps)
+            _seed(own, self.stage, known, self.number_of)
+            limited = replace(watch, most=trial or watch.most)
+            rounds = Rounds(own, pipelines, bounds, observe, limited)
+            try:
+                rounds.run()
+            except _DenseError:
+                if not trial:
+                    raise StrategyError("its rules make more rows than was thought") from None
+                # Rows only follow from rows: whatever was found so far is where the bits begin.
+                known = {name: _all_rows(one) for name, one in own.items()}
+                strategy, trial, bounds.held = Strategy.BITMAP, 0.0, 0
+            else:
+                return own, rounds, strategy
+
+    def arity(self) -> dict[str, int]:
+        """How many columns each relation has that the stage makes or reads."""
+        pipelines = (*self.stage.base, *self.stage.recursive)
+        read = (name for one in pipelines for name in _predicates(one.plan.steps))
+        names = dict.fromkeys((*self.stage.predicates, *read))
+        return {name: self.plan.relations[name].arity for name in names}
+
     def worth_trying(self) -> float:
         """After how many candidates sorted rows give way to bits; nothing where bits are cheap.
 
         A matrix is passed over in every round, however few of its pairs there are.
         """
-        arity = {name: relation.arity for name, relation in self.plan.relations.items()}
+        arity = self.arity()
         found = find_domains(self.stage, arity, self.relations, self.number_of)
         bits = 0
         for name in self.stage.predicates:
@@ -445,7 +478,7 @@ class _Builder:
         self, strategy: Strategy, *, stamps: bool
     ) -> tuple[dict[str, Own], list[Prepared | Chained]]:
         """The stage's own relations, and its pipelines ready to run."""
-        arity = {name: relation.arity for name, relation in self.plan.relations.items()}
+        arity = self.arity()
         found = find_domains(self.stage, arity, self.relations, self.number_of)
         domains = {
             name: [found[name, place] for place in range(arity[name])]

@@ -20,10 +20,19 @@ from constat.columnar.arrays import (
     distinct,
     neighbours_differ,
 )
-from constat.columnar.domains import COMPARISONS, NumberOf, encode, evaluate, holds
+from constat.columnar.domains import (
+    COMPARISONS,
+    NumberOf,
+    encode,
+    evaluate,
+    holds,
+    wrap_words,
+)
 from constat.columnar.relations import Growing, Readable, Segment
 from constat.evaluation.bulk import StrategyError
 from constat.frozen import frozen
+from constat.logic import Kind
+from constat.logic.arithmetic import unwrapped
 from constat.plan import Absence, Compute, Expression, Filter, Fold, Join, Step, slots_of
 from constat.plan.forward import Pipeline, Reading
 
@@ -276,6 +285,7 @@ GROUP: Final = -1
 """The slot of an inner binding that holds the number of its group."""
 
 _HALF: Final = 32
+_SIGNED_BITS: Final = 64
 _LOW: Final = (1 << _HALF) - 1
 _BYTES: Final = 32
 
@@ -298,7 +308,7 @@ class FoldStep:
         keys = [batch.column(slot) for slot in self.step.group]
         firsts, numbers = _groups(keys, batch.count, self.widths)
         self.bounds.need(len(firsts) * _BYTES, "the totals of an aggregate")
-        totals = _Totals(self.step.function, len(firsts))
+        totals = _Totals(self.step, len(firsts))
         slots = {place: column[firsts] for place, column in enumerate(keys)}
         slots[GROUP] = np.arange(len(firsts))
         for part in self._assignments(Batch(len(firsts), slots, self.constants)):
@@ -385,8 +395,9 @@ def _groups(keys: Sequence[Array], count: int, widths: Widths) -> tuple[Array, A
 class _Totals:
     """What the assignments seen so far give for each group."""
 
-    def __init__(self, function: str, groups: int) -> None:
-        self._function = function
+    def __init__(self, step: Fold, groups: int) -> None:
+        function, self._word = unwrapped(step.function)
+        self._function, self._kind = function, step.kind or Kind.NUMBER
         self._high = np.zeros(groups, np.int64)
         self._low = np.zeros(groups, np.int64)
         self._seen = np.zeros(groups, np.bool_)
@@ -415,6 +426,9 @@ class _Totals:
         """The value of each group, and whether it has one."""
         if self._function in {"min", "max"}:
             return self._high, self._seen
+        if self._word and (self._word < _SIGNED_BITS or self._kind is Kind.NUMBER):
+            wrapped = wrap_words(self._together(), self._kind, self._word)
+            return wrapped, np.ones(len(self._high), np.bool_)
         if not self._fits().all():
             raise StrategyError("the result of an aggregate does not fit in 64 bits")
         return self._together(), np.ones(len(self._high), np.bool_)

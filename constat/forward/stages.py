@@ -191,7 +191,12 @@ def open_outcomes(
 
 
 _BY_ARRAYS = frozenset({Strategy.BITMAP, Strategy.RUNS})
+_STATEMENTS = frozenset({Strategy.STATEMENT, Strategy.CTE, Strategy.LOOP})
 _BYTES = 8
+# A statement costs some milliseconds, arrays of so many rows less; and so many candidates at most
+# are made of them before statements are tried after all.
+_FEW = 50_000
+_MOST = 4_000_000
 
 
 class ErringStageError(Exception):
@@ -246,7 +251,7 @@ class StageRun:
     def _computed(self, stage: Stage) -> StageReport:
         tried: list[tuple[str, str]] = []
         errs = False
-        for strategy in _choices(stage, self.options.strategy):
+        for strategy in self._choices(stage):
             if strategy is Strategy.REFERENCE and errs and self.may_look(stage):
                 raise ErringStageError(stage)
             started = time.monotonic()
@@ -265,9 +270,28 @@ class StageRun:
             return replace(report, seconds=seconds, tried=(*tried, *report.tried))
         raise AssertionError("the reference engine refuses no stage")
 
+    def _choices(self, stage: Stage) -> tuple[Strategy, ...]:
+        """Give the strategies to try, in order."""
+        choices = _choices(stage, self.options.strategy)
+        if self.options.strategy is None and choices[0] in _STATEMENTS and self._is_small(stage):
+            return (Strategy.RUNS, *(one for one in choices if one is not Strategy.RUNS))
+        return choices
+
+    def _is_small(self, stage: Stage) -> bool:
+        """Whether so little is read that statements cost more than their work.
+
+        The rows are counted, not estimated: behind many layers an estimate says nothing.
+        """
+        read = [name for name in _read_by(stage) if name in self.plan.relations]
+        rows = sum(self.database.estimate(name) for name in {*read, *stage.predicates})
+        if rows > _FEW:
+            return False
+        columnar = _columnar()
+        return not columnar.refusal(stage, self.plan.relations, Strategy.RUNS)
+
     def _may_spill(self, stage: Stage, strategy: Strategy) -> bool:
         """Whether rounds of statements are still to be tried, which need no more than the disk."""
-        choices = _choices(stage, self.options.strategy)
+        choices = self._choices(stage)
         later = choices[choices.index(strategy) + 1 :]
         return Strategy.LOOP in later and self.database.connection.spills
 
@@ -275,7 +299,9 @@ class StageRun:
         if strategy is Strategy.REFERENCE:
             return self._by_reference(stage)
         if strategy in _BY_ARRAYS:
-            return self._by_arrays(stage, strategy)
+            tried = strategy is not stage.strategy and self.options.strategy is None
+            small = tried and stage.strategy in _STATEMENTS
+            return self._by_arrays(stage, strategy, _MOST if small else None)
         from constat.sql import run_stage  # noqa: PLC0415  loaded when it is used
 
         report: StageReport = run_stage(
@@ -302,7 +328,7 @@ class StageRun:
             counts[name] = len(found)
         return StageReport(stage.number, Strategy.REFERENCE.value, 0, counts)
 
-    def _by_arrays(self, stage: Stage, strategy: Strategy) -> StageReport:
+    def _by_arrays(self, stage: Stage, strategy: Strategy, most: int | None) -> StageReport:
         columnar = _columnar()
         read = _read_by(stage)
         # Before arrays are made of relations that it would not take.
@@ -325,6 +351,7 @@ class StageRun:
             stamps=self.options.stamps,
             analyze=self.options.measured,
             observe=self.bounds.observe,
+            most=most,
         )
         arrays: Mapping[str, Columns] = found
         for name, columns in arrays.items():

@@ -17,7 +17,7 @@ from constat.evaluation import StrategyError
 from constat.logic import Kind, Row
 from constat.sql import trees
 from constat.sql.pipelines import TEXTS
-from constat.sql.relations import make_distinct, new_texts, numbered_rows
+from constat.sql.relations import CACHED, make_distinct, new_texts, numbered_rows, write_arrays
 from constat.sql.trees import columns_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 20_000
 _STAGED: Final = "staged_arrays"
+# Arrays that take more than such a part of the memory that there may be become a table at once.
+_SHARE: Final = 8
 
 
 def load_rows(database: Relations, name: str, rows: Iterable[Row]) -> int:
@@ -63,7 +65,7 @@ def load_rows(database: Relations, name: str, rows: Iterable[Row]) -> int:
 
 def take_staged(database: Relations, stored: Stored, staging: str) -> None:
     """Add the rows of a table with plain values to a relation; others drop what is left of it."""
-    relation = stored.relation
+    relation, stored.arrays = stored.relation, None
     texts = [place for place, one in enumerate(relation.encoded) if one]
     if not texts and not database.estimate(relation.name):
         database.connection.run(trees.drop(stored.table))
@@ -87,45 +89,27 @@ def enter_texts(database: Relations, table: str, columns: Sequence[int]) -> None
 
 def store_columns(database: Relations, name: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
     """Take arrays, whose rows are distinct, for the rows of a relation."""
-    stored = database.stored(name)
     if not columns:
         raise StrategyError("a relation without columns is no array")
-    arrays = {f"c{place}": np.ascontiguousarray(one) for place, one in enumerate(columns)}
-    table = database.fresh_name(name)
-    outputs = [
-        (label, trees.cast(trees.bare(label), kind))
-        for (label, kind) in columns_of(stored.relation)
-    ]
-    database.connection.register(_STAGED, arrays)
-    try:
-        query = trees.select(outputs, source=trees.table(_STAGED))
-        database.connection.run(trees.create(table, query))
-    finally:
-        database.connection.unregister(_STAGED)
-    database.replace(name, table)
+    database.keep(name, tuple(columns))
+    size = sum(one.nbytes for one in columns)
+    if database.resources.memory and size > database.resources.memory // _SHARE:
+        # DuckDB can put it on the disk.
+        database.stored(name)
 
 
 def store_stamps(database: Relations, name: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
     """Take arrays for the rows of a relation and the rounds in which they came."""
-    relation = database.stored(name).relation
+    relation = database.relation(name)
     named = [*columns_of(relation), ("round", trees.typed("BIGINT"))]
-    arrays = {
-        label: np.ascontiguousarray(one) for (label, _), one in zip(named, columns, strict=True)
-    }
     table = database.fresh_name(f"rounds {name}")
-    outputs = [(label, trees.cast(trees.bare(label), kind)) for label, kind in named]
-    database.connection.register(_STAGED, arrays)
-    try:
-        query = trees.select(outputs, source=trees.table(_STAGED))
-        database.connection.run(trees.create(table, query))
-    finally:
-        database.connection.unregister(_STAGED)
+    write_arrays(database, table, named, columns)
     database.stamped[name] = table
 
 
 def read_stamped(database: Relations, name: str) -> tuple[npt.NDArray[np.int64], ...]:
     """Give the columns of a stamped relation of integers and numbers, and the rounds."""
-    relation = database.stored(name).relation
+    relation = database.relation(name)
     if name not in database.stamped:
         raise StrategyError(f"the rounds of {name} were not recorded")
     _require_integers(relation)
@@ -136,10 +120,18 @@ def read_stamped(database: Relations, name: str) -> tuple[npt.NDArray[np.int64],
 def read_columns(database: Relations, name: str) -> tuple[npt.NDArray[np.int64], ...]:
     """Give the columns of a relation of integers and numbers as arrays of int64, rows distinct."""
     make_distinct(database, name)
-    stored = database.stored(name)
-    _require_integers(stored.relation)
-    labels = [label for label, _ in columns_of(stored.relation)]
-    return _arrays(database, stored.table, labels)
+    stored = database.declared(name)
+    if stored.arrays is None:
+        relation = stored.relation
+        _require_integers(relation)
+        if not stored.made:
+            return tuple(np.empty(0, np.int64) for _ in relation.kinds)
+        labels = [label for label, _ in columns_of(relation)]
+        found = _arrays(database, database.stored(name).table, labels)
+        if len(found[0]) > CACHED:
+            return found
+        stored.arrays = found
+    return stored.arrays
 
 
 def _require_integers(relation: Relation) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import TypeVar
 
+    import numpy.typing as npt
     from sqlglot import exp
 
     from constat.evaluation import Resources
@@ -87,6 +88,9 @@ def spelled_rows(table: str, encoded: Sequence[bool]) -> exp.Select:
 if TYPE_CHECKING:
     _Result = TypeVar("_Result")
 
+_STAGED: Final = "staged_arrays"
+CACHED: Final = 200_000
+"""So many rows are kept as arrays beside their table: small relations are read by many rules."""
 _OTHER: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME: Final = 30
 
@@ -95,13 +99,35 @@ _LONGEST_NAME: Final = 30
 class Stored:
     """A relation and its table.
 
-    `distinct` says that no row is there twice; `rows` is their number where it is known.
+    `distinct` says that no row is there twice; `rows` is their number where it is known. The table
+    is `made` when a statement first needs it; until then the rows are the `arrays`, if any.
+    Afterwards these are what the table holds: whoever adds to the table forgets them.
     """
 
     relation: Relation
     table: str
     distinct: bool = True
     rows: int | None = 0
+    made: bool = False
+    arrays: tuple[npt.NDArray[np.int64], ...] | None = None
+
+
+def write_arrays(
+    relations: Relations,
+    table: str,
+    named: Sequence[tuple[str, exp.DataType]],
+    arrays: Sequence[npt.NDArray[np.int64]],
+) -> None:
+    """Make a table of arrays, one for each column."""
+    labels = [label for label, _ in named]
+    given = {label: np.ascontiguousarray(one) for label, one in zip(labels, arrays, strict=True)}
+    outputs = [(label, trees.cast(trees.bare(label), kind)) for label, kind in named]
+    relations.connection.register(_STAGED, given)
+    try:
+        query = trees.select(outputs, source=trees.table(_STAGED))
+        relations.connection.run(trees.create(table, query))
+    finally:
+        relations.connection.unregister(_STAGED)
 
 
 class Relations:
@@ -141,12 +167,9 @@ class Relations:
     # ------------------------------------------------------------------------------ relations
 
     def declare(self, relation: Relation) -> None:
-        """Make an empty table for a relation, once."""
-        if relation.name in self._stored:
-            return
-        table = self.fresh_name(relation.name)
-        self.connection.run(trees.create_empty(table, columns_of(relation)))
-        self._stored[relation.name] = Stored(relation, table)
+        """Begin a relation without rows, once."""
+        if relation.name not in self._stored:
+            self._stored[relation.name] = Stored(relation, self.fresh_name(relation.name))
 
     def has(self, name: str) -> bool:
         """Whether a relation was declared."""
@@ -158,15 +181,29 @@ class Relations:
         readable = _OTHER.sub("_", hint.lower())[:_LONGEST_NAME].strip("_")
         return f"r{self._last}_{readable}" if readable else f"r{self._last}"
 
-    def stored(self, name: str) -> Stored:
-        """The table of a relation. Raises `StrategyError` where it was not declared."""
+    def declared(self, name: str) -> Stored:
+        """A relation, perhaps without its table. Raises `StrategyError` for an unknown one."""
         if name not in self._stored:
             raise StrategyError(f"the relation {name} was not declared")
         return self._stored[name]
 
+    def stored(self, name: str) -> Stored:
+        """A relation with its table."""
+        stored = self.declared(name)
+        if not stored.made:
+            if stored.arrays is None:
+                empty = trees.create_empty(stored.table, columns_of(stored.relation))
+                self.connection.run(empty)
+            else:
+                write_arrays(self, stored.table, columns_of(stored.relation), stored.arrays)
+            stored.made = True
+            if (stored.rows or 0) > CACHED:
+                stored.arrays = None
+        return stored
+
     def relation(self, predicate: str) -> Relation:
         """What the plan says of a relation."""
-        return self.stored(predicate).relation
+        return self.declared(predicate).relation
 
     def read(self, predicate: str, reading: Reading, alias: str) -> exp.Expr:  # noqa: ARG002  one table outside of a recursion
         """The table of a relation as a source."""
@@ -174,10 +211,22 @@ class Relations:
 
     def replace(self, name: str, table: str, rows: int | None = None) -> None:
         """Take a table without repeated rows for those of a relation; the old one goes."""
-        stored = self.stored(name)
-        if stored.table != table:
+        stored = self.declared(name)
+        if stored.made and stored.table != table:
             self.connection.run(trees.drop(stored.table))
         stored.table, stored.distinct, stored.rows = table, True, rows
+        stored.made, stored.arrays = True, None
+
+    def keep(self, name: str, arrays: tuple[npt.NDArray[np.int64], ...]) -> None:
+        """Take arrays, whose rows are distinct, for the rows of a relation; the old ones go.
+
+        They become a table when a statement first reads them.
+        """
+        stored = self.declared(name)
+        if stored.made:
+            self.connection.run(trees.drop(stored.table))
+        stored.table, stored.distinct, stored.rows = self.fresh_name(name), True, len(arrays[0])
+        stored.made, stored.arrays = False, arrays
 
     def whole(self, stored: Stored) -> exp.Select:
         """All rows of a table, as they are stored."""
@@ -204,7 +253,7 @@ class Relations:
 
     def estimate(self, name: str) -> int:
         """How many rows a relation has, repeated ones included."""
-        stored = self.stored(name)
+        stored = self.declared(name)
         if stored.rows is None:
             stored.rows = self.count_rows(stored.table)
         return stored.rows
@@ -278,7 +327,7 @@ _FAR: Final = 1 << 62
 
 def make_distinct(relations: Relations, name: str) -> None:
     """Take repeated rows away, where there are any."""
-    stored = relations.stored(name)
+    stored = relations.declared(name)
     if stored.distinct:
         return
     if not _has_key(relations, stored):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.columnar.arrays import Batch
-from constat.columnar.domains import FUNCTIONS, encode, evaluate
+from constat.columnar.domains import FUNCTIONS, column_function, encode, evaluate
 from constat.evaluation.bulk import StrategyError
-from constat.logic import EvaluationError, Kind
-from constat.logic.arithmetic import arithmetic
+from constat.logic import EvaluationError, Kind, implementation
+from constat.logic.arithmetic import arithmetic, quotient, wrap, wrapped
 from constat.plan import Call, Literally, Slot
 
 LOW, HIGH = -(1 << 63), (1 << 63) - 1
@@ -36,6 +39,45 @@ def test_a_column_of_results_is_that_of_the_reference_or_refused(
             FUNCTIONS[function](left, right)
         return
     assert FUNCTIONS[function](left, right).tolist() == expected
+
+
+@given(
+    st.sampled_from(["+", "-", "*", "/", "%", "neg"]),
+    st.sampled_from([(32, Kind.NUMBER), (32, Kind.UNSIGNED), (64, Kind.NUMBER)]),
+    st.lists(st.tuples(st.integers(), st.integers()), min_size=1, max_size=6),
+)
+def test_machine_words_wrap_on_columns_as_they_do_in_the_reference(
+    function: str, word: tuple[int, Kind], pairs: list[tuple[int, int]]
+) -> None:
+    width, kind = word
+    places = 1 if function == "neg" else 2
+    rows = [tuple(wrap(one, kind, width) for one in pair)[:places] for pair in pairs]
+    compute = implementation(wrapped(function, width), (kind,) * places, kind)
+    columns = [np.array(one, np.int64) for one in zip(*rows, strict=True)]
+    try:
+        expected = [compute(*row) for row in rows]
+    except EvaluationError:
+        with pytest.raises(StrategyError):
+            column_function(wrapped(function, width), kind)(*columns)
+        return
+    try:
+        found = column_function(wrapped(function, width), kind)(*columns)
+    except StrategyError:
+        # Refused are only what 64 bits do not hold on the way, never a value that differs.
+        exact = [arithmetic_of(function)(*row) for row in rows]
+        assert any(not LOW <= one <= HIGH for one in exact)
+        return
+    assert found.tolist() == expected
+
+
+def arithmetic_of(function: str) -> Callable[..., int]:
+    plain: dict[str, Callable[..., int]] = {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "neg": operator.neg,
+    }
+    return plain.get(function, quotient)
 
 
 @given(st.lists(VALUES, min_size=1))

@@ -12,6 +12,7 @@ from constat.columnar import Tuning
 from constat.columnar.arrays import Widths
 from constat.columnar.steps import assigns_once
 from constat.evaluation.bulk import StrategyError
+from constat.logic.arithmetic import wrapped
 from constat.plan import Fold
 from constat.plan.forward import Strategy
 from tests.columnar.naive import UndefinedError, fixpoint
@@ -96,6 +97,27 @@ def test_a_sum_beyond_64_bits_is_refused(extra: int, fits: bool) -> None:  # noq
     else:
         with pytest.raises(StrategyError, match="64 bits"):
             compute(made, inputs)
+
+
+@pytest.mark.parametrize(
+    ("width", "values", "total"),
+    [
+        (32, {(1 << 31) - 1, 5}, -(1 << 31) + 4),
+        (32, {-(1 << 31), -1}, (1 << 31) - 1),
+        (64, {HIGH, 5}, LOW + 4),
+        (64, {HIGH, HIGH - 1, 9}, 6),
+    ],
+)
+def test_the_sum_of_machine_words_wraps(width: int, values: set[int], total: int) -> None:
+    made = case(HEAD + "out(?a, ?s) :- e(?a), ?s = sum ?b : { f(?a, ?b) }.")
+    (pipeline,) = made.stage.base
+    steps = tuple(
+        replace(one, function=wrapped(one.function, width)) if isinstance(one, Fold) else one
+        for one in pipeline.plan.steps
+    )
+    stage = replace(made.stage, base=(replace(pipeline, plan=replace(pipeline.plan, steps=steps)),))
+    inputs: dict[str, Rows] = {"e": {(1,)}, "f": {(1, value) for value in values}}
+    assert compute(replace(made, stage=stage), inputs)[0]["out"] == {(1, total)}
 
 
 def test_assignments_that_the_plan_tells_apart_by_fewer_slots_count_once() -> None:

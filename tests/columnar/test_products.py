@@ -37,6 +37,7 @@ TUNINGS = (
     Tuning(joined=ROWS, sparse=0),
     Tuning(),
 )
+IDS = ["pairs", "rows", "tiny rows", "tiny", "sparse", "default"]
 CLOSURE = HEAD + BASE + "p(?a, ?c) :- p(?a, ?b), e(?b, ?c)."
 
 

@@ -258,11 +258,21 @@ def test_values_far_apart_are_renumbered_only_where_that_changes_nothing(
     assert found["p"] == expected
 
 
-@pytest.mark.parametrize("nodes", [3, 40])
-def test_few_rows_among_many_that_may_be_stay_sorted_and_many_become_bits(nodes: int) -> None:
-    edges: Rows = {(n, n + 1) for n in range(nodes)} | {(0, 90)}
+@pytest.mark.parametrize(("step", "strategy"), [(2, "runs"), (1, "bitmap")])
+def test_few_rows_among_many_that_may_be_stay_sorted_and_many_become_bits(
+    step: int, strategy: str
+) -> None:
+    edges: Rows = {(n, n + 1) for n in range(0, 80, step)}
     found, report = compute(case(PATH), {"edge": edges}, Strategy.BITMAP, tuning=Tuning(sparse=0))
     assert found["path"] == set(closure(edges))
-    assert report.strategy == ("runs" if nodes < 10 else "bitmap")
+    assert report.strategy == strategy
     _, report = compute(case(PATH), {"edge": edges}, Strategy.BITMAP)
     assert report.strategy == "bitmap"
+
+
+def test_a_stage_is_given_up_after_so_many_candidates() -> None:
+    made, inputs = case(PATH), {"edge": columns_of(CHAIN, 2)}
+    found, _ = run_stage(made.stage, made.plan, inputs, len, Strategy.RUNS, Resources(), most=40)
+    assert len(found["path"][0]) == 21
+    with pytest.raises(StrategyError, match="more rows"):
+        run_stage(made.stage, made.plan, inputs, len, Strategy.RUNS, Resources(), most=20)

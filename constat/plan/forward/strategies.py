@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import Constant, Kind
+from constat.logic.arithmetic import unwrapped
 from constat.plan.forward.estimates import domain
 from constat.plan.forward.operators import Pipeline, Relation, Stage, Strategy
 from constat.plan.forward.pipelines import TEXTS
@@ -95,7 +96,8 @@ def _step(step: Step, pipeline: Pipeline, relations: Mapping[str, Relation]) -> 
         case Compute(expression=expression):
             yield from _arithmetic(expression)
         case Fold(function=function, steps=steps, kind=kind):
-            if function not in _FOLDS or (kind is not None and kind not in INTEGERS):
+            plain = unwrapped(function)[0]
+            if plain not in _FOLDS or (kind is not None and kind not in INTEGERS):
                 values = "" if kind is None else f" of {kind.value} values"
                 yield f"a rule needs {function}{values}"
             for one in steps:
