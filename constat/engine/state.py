@@ -399,9 +399,10 @@ class State:
     def source_beside(self, predicate: str) -> str:
         """The source of a far predicate that may be asked together with others; else empty."""
         external = self._externals.get(predicate)
-        if not isinstance(external, ConcurrentPredicate) or predicate in self._derived:
+        if external is None or predicate in self._derived or not FAR <= external.cost < DEAR:
             return ""
-        return external.source if FAR <= external.cost < DEAR else ""
+        # Asked last: looking for all members of a protocol takes longer than the rest.
+        return external.source if isinstance(external, ConcurrentPredicate) else ""
 
     def relation(self, predicate: str) -> Relation:
         """The relation of a predicate."""

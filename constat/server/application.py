@@ -517,7 +517,9 @@ class Application:
         if self._peers is not None:
             for name in _REFERRING:
                 reference = str(given.get(name, "")).strip()
-                if len(reference) <= _LONGEST_REFERENCE and service.kept(reference) is None:
+                if not 0 < len(reference) <= _LONGEST_REFERENCE:
+                    continue
+                if service.kept(reference) is None:
                     told = {"reference": reference, "caller": asdict(caller)}
                     found = await self._peers.first(told)
                     if found is not None:

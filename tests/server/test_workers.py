@@ -7,16 +7,19 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
 
+from constat.cli import faces
+from constat.service import Service
 from constat.service.access import Bounds
 from tests.servers.keeper import free_port
 
@@ -33,6 +36,7 @@ pytestmark = [
 
 PROCESSES = 3
 ROUNDS = 24
+CONNECTIONS = 60
 
 
 @contextmanager
@@ -101,6 +105,82 @@ def test_a_reference_and_a_cursor_are_answered_by_every_process(still_shop: Path
         assert following == {json.dumps(first["rows"])}
         assert asked(url, "query/more", cursor="1~no-such.1").status_code == 404
         assert asked(url, "query/more", cursor="77~no-such.1").status_code == 404
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all have one queue")
+def test_connections_are_spread_over_the_processes() -> None:
+    listening = faces._shared("127.0.0.1", free_port(), PROCESSES)
+    with ExitStack() as ends:
+        for one in listening:
+            ends.enter_context(one)
+        for _ in range(CONNECTIONS):
+            ends.enter_context(socket.create_connection(listening[0].getsockname()))
+        taken = [0] * PROCESSES
+        for number, one in enumerate(listening):
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                while True:
+                    ends.enter_context(one.accept()[0])
+                    taken[number] += 1
+        assert sum(taken) == CONNECTIONS
+        assert min(taken) >= CONNECTIONS // PROCESSES // 4, "whoever comes first takes them all"
+
+
+def test_no_packet_of_an_answer_waits_for_the_one_before() -> None:
+    listening = faces._shared("127.0.0.1", free_port(), 2)
+    for one in listening[1:]:
+        one.close()
+    with listening[0] as first, socket.create_connection(first.getsockname()):
+        accepted, _ = first.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_second_server_does_not_take_part_of_the_port(still_shop: Path) -> None:
+    with running(still_shop) as (url, _, _):
+        port = url.rpartition(":")[2]
+        command = [sys.executable, "-m", "constat", "serve", "--project", str(still_shop)]
+        for many in ("1", "2"):
+            second = subprocess.run(
+                [*command, "--port", port, "--workers", many],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert second.returncode == 2
+            assert "Address already in use" in second.stderr
+
+
+def test_what_others_have_is_asked_for_where_a_request_names_something(
+    still_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named: list[str] = []
+
+    async def first(message: dict[str, Any]) -> None:
+        named.append(message["reference"])
+
+    peers = workers.Peers(0, 2, tmp_path)
+    monkeypatch.setattr(peers, "first", first)
+
+    async def main() -> None:
+        service = Service(still_shop)
+        anybody = server.Caller("somebody", "admin")
+        application = server.Application(service, server.Access({}, anybody), tell=str, peers=peers)
+        transport = httpx2.ASGITransport(application.asgi())
+        async with (
+            service,
+            httpx2.AsyncClient(transport=transport, base_url="http://constat") as client,
+        ):
+            proved = await client.post("/v1/prove", json={"goal": "is_vip(C001)"}, timeout=60)
+            assert proved.json()["verdict"] == "PROVED"
+            assert named == []
+            await client.post("/v1/verify", json={"certificate": "certificate/none"}, timeout=60)
+            assert named == ["certificate/none"]
+
+    # The package that counts would count for several processes from then on.
+    monkeypatch.setattr("constat.server.application.metrics", lambda _: None)
+    asyncio.run(main())
 
 
 def test_a_request_with_a_key_is_done_once_whoever_takes_it(still_shop: Path) -> None:
