@@ -285,6 +285,28 @@ class BulkConnection(Connection, Protocol):
         ...
 
 
+@runtime_checkable
+class ComputingConnection(Connection, Protocol):
+    """A connection to a server that computes with whole relations where they lie."""
+
+    def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> str:
+        """Write the query that gives all rows in exact forms (`evaluation.Served`).
+
+        Raises `NotPlacedError` where there is none, or where a row is none of those that it gives.
+        """
+        ...
+
+    def results(
+        self, query: str, kinds: Sequence[Kind], bounds: ReadBounds
+    ) -> Iterator[Mapping[str, object]]:
+        """Run a query of Constat's own over such queries, and yield its rows as arrays."""
+        ...
+
+
+class NotPlacedError(Exception):
+    """Why a server cannot compute with a relation, in words."""
+
+
 # No value is rounded or guessed; NULL and bytes are never values; a value with a type of its own
 # (truth value, decimal, date) is no text. A binary float in a Decimal column means its shortest
 # decimal, because sources without decimals (SQLite) store 10.1 as the float nearest to 10.1; one

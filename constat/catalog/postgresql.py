@@ -20,7 +20,10 @@ from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
 from constat.catalog.connection import (
+    NotPlacedError,
     QueryMistakeError,
+    Question,
+    ReadBounds,
     Shown,
     Single,
     SourceColumn,
@@ -28,21 +31,24 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
-from constat.catalog.keyed import Compared, Family, ranged, typed_whole
+from constat.catalog.keyed import Compared, Family, query_prefix, ranged, typed_whole
 from constat.catalog.plain_query import recognised
-from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
+from constat.catalog.server_reading import (
+    ServerConnection,
+    Trouble,
+    driver_text,
+    of_one_table,
+)
 from constat.logic import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
     from psycopg.abc import Buffer
 
     from constat.catalog.connection import (
         Parameter,
-        Question,
         RawRow,
-        ReadBounds,
         Stream,
         Whole,
     )
@@ -83,10 +89,32 @@ _COPIED: Final = MappingProxyType(
 )
 _CAST: Final = frozenset({_NUMERIC, _NAME, _CHAR, _UUID})
 _MOST_DIGITS: Final = 38
+_LONGEST_TEXT: Final = 1 << 20
+_PLACES: Final = 12
+_WHOLE_DIGITS: Final = 26
 _NAN: Final = "{0} = 'NaN'"
 _BEYOND: Final = "abs({0}) >= 1e26 OR scale({0}) > 12"
 _NO_FLOAT: Final = "{0} >= 'Infinity' OR {0} = '-Infinity'"
 _NO_YEAR: Final = "{0} < '0001-01-01' OR {0} >= '10000-01-01'"
+# The exact form of a column with which the server computes, and which of its cells are none.
+_LONG: Final = f"octet_length({{0}}) > {_LONGEST_TEXT}"
+_EXACT: Final = MappingProxyType(
+    {
+        (Kind.NUMBER, _INT8): ("{0}", ""),
+        **{(Kind.NUMBER, one): ("{0}::int8", "") for one in (_INT2, _INT4)},
+        **{(Kind.FLOAT, one): ("{0}::float8", "") for one in (_INT2, _INT4)},
+        # There is one zero.
+        (Kind.FLOAT, _FLOAT8): ("({0} + '0'::float8)", _NO_FLOAT),
+        **{(Kind.DECIMAL, one): ("{0}::numeric", "") for one in (_INT2, _INT4, _INT8)},
+        **{(Kind.SYMBOL, one): ('{0}::text COLLATE "C"', _LONG) for one in (_TEXT, _VARCHAR)},
+        (Kind.SYMBOL, _UUID): ('{0}::text COLLATE "C"', ""),
+        (Kind.BOOL, _BOOL): ("CASE WHEN {0} THEN 'true' ELSE 'false' END COLLATE \"C\"", ""),
+        (Kind.DATE, _DATE): ('{0}::text COLLATE "C"', _NO_YEAR),
+    }
+)
+_RESULTS: Final = MappingProxyType(
+    {Kind.NUMBER: "int8", Kind.FLOAT: "float8", Kind.DECIMAL: "digits"}
+)
 # Letters are ordered by a collation, and found by an equality that includes ours.
 _COMPARED: Final = MappingProxyType(
     {
@@ -215,6 +243,9 @@ _NO_COLUMN: Final = re.compile(r'column "?([^"\s]{1,120})"? does not exist')
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CLOSED: Final = ("08", "57P")
 _WRITES: Final = "25006"
+# How queries that Constat wrote end where a value cannot be had (`sql.postgres`).
+_NO_TRUTH: Final = "22P02"
+_OWN_FAILURE: Final = re.compile(r'"constat: ([a-zA-Z0-9^ ]{1,60})"')
 _UNREACHABLE: Final = (
     ("password", "C0554", "the server does not accept the account"),
     ("authentication", "C0554", "the server does not accept the account"),
@@ -241,7 +272,8 @@ def meaning(problem: Exception) -> Trouble:
     state = problem.sqlstate if isinstance(problem, psycopg.Error) else None
     if not isinstance(problem, psycopg.Error) or state is None:
         return _without_state(problem)
-    told = f"PostgreSQL says: {_condition(state)} ({state})"
+    own = _OWN_FAILURE.search(problem.diag.message_primary or "") if state == _NO_TRUTH else None
+    told = f"PostgreSQL says: {own[1] if own else _condition(state)} ({state})"
     if state == "57014":
         return SourceFailureError("the query was stopped", "C0521")
     if state == _WRITES:
@@ -384,6 +416,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         self._compared: set[str] = set()
         self._types: dict[str, tuple[int, ...]] = {}
         self._digits: dict[str, tuple[int | None, ...]] = {}
+        self._places: dict[str, tuple[int | None, ...]] = {}
         self._shown: dict[str, Shown] = {}
         super().__init__(target, seconds)
 
@@ -521,6 +554,104 @@ class PostgresqlConnection(ServerConnection[_Link]):
             return Compared("?::numeric", _NAN if few else _BEYOND)
         return _COMPARED.get((kind, number))
 
+    def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> str:
+        """Write the query that gives all rows in exact forms, as a set.
+
+        Raises `NotPlacedError` where there is none, or a row is none of those that it gives.
+        """
+        if self.snapshot is None:
+            raise NotPlacedError("tables of other servers are not read in one state")
+        if self._link.info.parameter_status("server_encoding") != "UTF8":
+            raise NotPlacedError("the texts of its database are not stored as UTF-8")
+        guarded = whole.guarded
+        listed, wrong, there = self._forms(whole)
+        before = query_prefix(guarded, len(whole.kinds))
+        kept = f" WHERE {' AND '.join(there)}" if there else ""
+        if wrong:
+            both = " AND ".join([*there, f"({' OR '.join(wrong)})"])
+            if self._finds(f"{before}SELECT 1 FROM q WHERE {both}", seconds):  # noqa: S608  ours
+                raise NotPlacedError("a cell of its rows is NULL, or no value of its kind")
+        if not whole.distinct and not self._sets_apart(whole):
+            if cheaply:
+                raise NotPlacedError("no index keeps its rows apart")
+            key = ", ".join(f"c{one}" for one in whole.key or range(len(whole.kinds)))
+            twice = f"SELECT 1 FROM q{kept} GROUP BY {key} HAVING count(*) > 1"  # noqa: S608  ours
+            if self._finds(before + twice, seconds):
+                raise NotPlacedError("rows of it come twice, or a key does")
+        distinct = "DISTINCT " if whole.distinct else ""
+        return f"{before}SELECT {distinct}{', '.join(listed)} FROM q{kept}"  # noqa: S608  ours
+
+    def _forms(self, whole: Whole) -> tuple[list[str], list[str], list[str]]:
+        """Give the exact form of each column, which cells are none, and which rows are left out."""
+        guarded = whole.guarded
+        if guarded.text not in self._types:
+            self.columns(guarded.text)
+        listed: list[str] = []
+        wrong: list[str] = []
+        there: list[str] = []
+        for place, kind in enumerate(whole.kinds):
+            value, besides = self._exact(guarded.text, place, kind)
+            listed.append(f"{value} AS c{place}")
+            wrong += [besides] if besides else []
+            if not self._may_be_null(guarded, place):
+                continue
+            if whole.policies[place] == "skip":
+                there.append(f"c{place} IS NOT NULL")
+            else:
+                wrong.append(f"c{place} IS NULL")
+        return listed, wrong, there
+
+    def _finds(self, query: str, seconds: float) -> bool:
+        """Tell whether a query has a row."""
+        question = Question(f"SELECT EXISTS (\n{query}\n)")
+        rows = [row for batch in self.read(question, ReadBounds(seconds, 1)) for row in batch]
+        return rows != [(False,)]
+
+    def _sets_apart(self, whole: Whole) -> bool:
+        """Tell whether an index keeps two rows of one key apart, or of one value in all columns."""
+        guarded = whole.guarded
+        outputs = [of_one_table(guarded, one) for one in range(len(whole.kinds))]
+        # What is no column may give several rows for one, and a common table may have any name.
+        if None in outputs or "with" in guarded.text.casefold():
+            return False
+        key = whole.key or range(len(outputs))
+        columns = {one.column for n, one in enumerate(outputs) if one is not None and n in key}
+        (table,) = guarded.tables
+        return any(one <= columns for one in self._kept_apart(table))
+
+    def _exact(self, query: str, place: int, kind: Kind) -> tuple[str, str]:
+        """Give the exact form of a column, and which of its cells are none."""
+        number, name = self._types[query][place], f"c{place}"
+        exact = _EXACT.get((kind, number))
+        if exact is not None:
+            return exact[0].format(name), exact[1].format(name)
+        if kind is Kind.DECIMAL and number == _NUMERIC:
+            digits, places = self._digits[query][place], self._places[query][place]
+            fits = (
+                digits is not None
+                and places is not None
+                and 0 <= places <= _PLACES
+                and digits - places <= _WHOLE_DIGITS
+            )
+            return name, (_NAN if fits else _BEYOND).format(name)
+        if kind is Kind.SYMBOL and number in self._names.labels:
+            return f'{name}::text COLLATE "C"', ""
+        raise NotPlacedError(
+            f"its column {place + 1} has a type with which PostgreSQL does not compute as a "
+            f"{kind.value} exactly"
+        )
+
+    def results(
+        self, query: str, kinds: Sequence[Kind], bounds: ReadBounds
+    ) -> Iterator[Mapping[str, object]]:
+        """Run a query of Constat's own over placed relations, and yield its rows as arrays."""
+        from constat.catalog.row_streams import FORMS, unpacked  # noqa: PLC0415  loaded when it is used
+
+        forms = [FORMS[_RESULTS.get(one, "text")] for one in kinds]
+        rows = partial(self._copied, Question(query), bounds)
+        for batch in self._batched(rows, bounds, partial(_letters, len(forms))):
+            yield unpacked(batch, forms)
+
     def _form(self, number: int) -> str | None:
         return "text" if number in self._names.labels | self._names.folding else _COPIED.get(number)
 
@@ -583,6 +714,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         self._learn(types)
         self._types[query] = tuple(types)
         self._digits[query] = tuple(column.precision for column in columns)
+        self._places[query] = tuple(column.scale for column in columns)
         return tuple(column.name for column in columns), families(types, self._names)
 
     def _learn(self, types: list[int]) -> None:

@@ -112,7 +112,7 @@ class RowStreams:
         try:
             for batch in read():
                 check_interrupted()
-                session.load(name, _unpacked(batch, forms), bounds.seconds)
+                session.load(name, unpacked(batch, forms), bounds.seconds)
         except ValueError:
             session.own(f'DROP TABLE "{name}"')
             return None
@@ -295,7 +295,7 @@ FORMS: Final = MappingProxyType(
 )
 
 
-def _unpacked(rows: Sequence[bytes], forms: Sequence[Form]) -> dict[str, npt.NDArray[Any]]:
+def unpacked(rows: Sequence[bytes], forms: Sequence[Form]) -> dict[str, npt.NDArray[Any]]:
     """Give the columns of some rows; raises `ValueError` for a row that is built otherwise."""
     whole, sizes = _without_frame(rows)
     ends = np.cumsum(sizes)

@@ -60,7 +60,7 @@ def driver_text(question: Question, style: str) -> tuple[str, tuple[Parameter, .
     return "%s".join(piece.replace("%", "%%") for piece in pieces), question.parameters
 
 
-def _of_one_table(guarded: Guarded, column: int) -> Output | None:
+def of_one_table(guarded: Guarded, column: int) -> Output | None:
     """Give what an output is, where it is a column of the one table that the query names."""
     output = None if guarded.outputs is None else guarded.outputs[column]
     if output is None or guarded.joined or origin(guarded.origins, column):
@@ -242,15 +242,19 @@ class ServerConnection(ABC, Generic[Link]):
         if recognised(guarded.text) is None:
             return False
         for place in whole.key:
-            output = _of_one_table(guarded, place)
+            output = of_one_table(guarded, place)
             # Texts may be spelled apart and stand for one number.
             if output is None or self._comparison(guarded.text, place, whole.kinds[place]) is None:
                 return False
             columns.add(output.column)
         (table,) = guarded.tables
+        return any(one <= columns for one in self._kept_apart(table))
+
+    def _kept_apart(self, table: str) -> Sequence[frozenset[str]]:
+        """Give what `_unique` says of a table, asked once for each state."""
         if table not in self._uniques:
             self._uniques[table] = self._timed(lambda: self._unique(table))
-        return any(one <= columns for one in self._uniques[table])
+        return self._uniques[table]
 
     def _unique(self, table: str) -> Sequence[frozenset[str]]:
         """Give the sets of columns whose values the source keeps apart in a table's rows."""
@@ -259,7 +263,7 @@ class ServerConnection(ABC, Generic[Link]):
 
     def _may_be_null(self, guarded: Guarded, column: int) -> bool:
         """Tell whether an output column may hold NULL, as far as the source's tables say."""
-        output = _of_one_table(guarded, column)
+        output = of_one_table(guarded, column)
         table = None if output is None else self.tables().get(output.tables[0])
         if output is None or table is None or not table.plain:
             return True

@@ -76,6 +76,8 @@ def open_lines(explained: ExplainedPlan) -> Iterator[str]:
             yield f"result {print_atom(atom)} by the reference engine: what it rests on is open"
     for name, why in sorted(explained.left.items()):
         yield f"left to the reference engine: {name}, {why}"
+    for name, why in sorted(explained.here.items()):
+        yield f"not left to the server that has the relations: {name}, {why}"
     for name, why in sorted(explained.loose.items()):
         yield f"loosened, so that less may be decided than in a single proof: {name}, {why}"
 
@@ -109,8 +111,8 @@ def _stage(explained: ExplainedPlan, stage: Stage) -> Iterator[str]:
     beside = sorted({explained.graded[one] for one in stage.predicates if one in explained.graded})
     if beside:
         yield f"  what is not certain of {', '.join(beside)}, computed a second time"
-    if stage.number in explained.spark:
-        yield from (f"  {line}" for line in explained.spark[stage.number])
+    if stage.number in explained.elsewhere:
+        yield from (f"  {line}" for line in explained.elsewhere[stage.number])
     elif report is None or report.strategy == stage.strategy.value:
         yield f"  by {stage.strategy.value}: {stage.why}"
     else:
@@ -403,7 +405,7 @@ def _label(text: str) -> str:
 # Without `--analyze` nothing is asked and nothing computed; the figures are estimates.
 
 _FORMATS: Final = ("text", "json", "dot")
-_ENGINES: Final = ("forward", "spark")
+_ENGINES: Final = ("forward", "spark", "postgres")
 
 
 @frozen
@@ -426,7 +428,8 @@ class _Wanted:
         remote = SparkSetting(self.remote) if self.remote else None
         on_spark = self.engine == _ENGINES[1]
         magic = False if self.no_magic else None
-        return PlanQuestion(strategy, magic, self.timeout, on_spark, remote)
+        on_server = self.engine == _ENGINES[2]
+        return PlanQuestion(strategy, magic, self.timeout, on_spark, remote, on_server)
 
     def program(self, path: str) -> ProgramFile:
         mode = None if self.mode is None else Mode(self.mode)
@@ -476,7 +479,7 @@ class _Wanted:
     type=click.Choice(_ENGINES),
     default=_ENGINES[0],
     show_default=True,
-    help="Who would compute it; spark shows its statements, and which rules it refuses.",
+    help="Who would compute it; spark and postgres show their statements, and what they refuse.",
 )
 @click.option(
     "--remote",
@@ -519,8 +522,10 @@ def command(
     """
     wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
     question = wanted.question
-    if question.on_spark and form != "text":
-        raise click.UsageError("--engine spark is shown as text")
+    if (question.on_spark or question.on_server) and form != "text":
+        raise click.UsageError(f"--engine {wanted.engine} is shown as text")
+    if subject.endswith(".dl") and question.on_server:
+        raise click.UsageError("--engine postgres is for a goal over a project's database")
     if subject.endswith(".dl") and question.on_spark and analyze and question.spark is None:
         raise click.UsageError("--engine spark --analyze needs --remote ADDRESS for a program")
     if subject.endswith(".dl"):

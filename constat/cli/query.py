@@ -190,7 +190,7 @@ _NEEDING_VERDICTS: Final = (
     "bulk",
 )
 _BINARY: Final = MappingProxyType({"parquet": write_parquet, "arrow": write_arrow})
-_ENGINES: Final = ("auto", "reference", "forward", "spark", "pydatalog")
+_ENGINES: Final = ("auto", "reference", "forward", "spark", "postgres", "pydatalog")
 
 
 class Checking(click.ParamType["int | str"]):
@@ -287,7 +287,8 @@ class _Wanted:
     default=_ENGINES[0],
     show_default=True,
     help="Who answers: reference goes goal by goal, forward computes whole relations, spark "
-    "does so on the server that the project names, auto chooses between the first two by how much "
+    "does so on the server that the project names, postgres in the database that has the "
+    "relations, auto chooses between the first two by how much "
     "there is to read; pydatalog is a second opinion without verdicts.",
 )
 @profile_option

@@ -11,7 +11,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.clock import UNTIMED, Clock
 from constat.frozen import frozen
-from constat.logic import NullCell, OpenRow, Predicate, Row, Value
+from constat.logic import Kind, NullCell, OpenRow, Predicate, Row, Value
 
 # The rules here are those by which a certificate is checked (`constat/check/FORMAT.md`, section
 # 5), written apart from the checker.
@@ -499,6 +499,38 @@ class RelationPredicate(ExternalPredicate, Protocol):
 
     def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
         """Hand out all rows, so many at most; `None` where only `answer` can say them."""
+        ...
+
+
+@frozen
+class Served:
+    """A whole relation that stays on its server: complete, certain, and a set of rows.
+
+    `query` gives its rows there in columns `c0`, `c1` and so on: integers, floats and exact numbers
+    as such, everything else as text that is compared by code points. `rows` is a guess. `results`
+    runs a query on the server that may read such queries, in the state that is read: it is given
+    what kinds the columns have, and yields arrays of columns, exact numbers as texts.
+    """
+
+    predicate: Predicate
+    server: str
+    query: str
+    rows: float
+    evidence: Evidence
+    results: Callable[[str, tuple[Kind, ...]], Iterator[Mapping[str, object]]] = field(
+        compare=False, repr=False
+    )
+
+
+@runtime_checkable
+class ServedPredicate(ExternalPredicate, Protocol):
+    """An external predicate whose relation a server may compute with where it lies."""
+
+    def served(self, demand: Demand, *, cheaply: bool) -> Served | str:
+        """Say how the server gives all rows exactly, or why it does not; "" where there is none.
+
+        What its tables do not promise is looked for; `cheaply` leaves out what that costs much for.
+        """
         ...
 
 

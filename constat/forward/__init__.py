@@ -9,7 +9,17 @@ Example: `evaluate(program, [goal], {"edge": Rows(((1, 2), (2, 3)))}).count(0)`.
 from __future__ import annotations
 
 from constat.forward.evaluating import evaluate
-from constat.forward.inputs import Files, Frame, Input, Options, Outside, Rows
+from constat.forward.inputs import Files, Frame, Input, Options, Outside, Rows, Serving
 from constat.forward.results import Results
 
-__all__ = ["Files", "Frame", "Input", "Options", "Outside", "Results", "Rows", "evaluate"]
+__all__ = [
+    "Files",
+    "Frame",
+    "Input",
+    "Options",
+    "Outside",
+    "Results",
+    "Rows",
+    "Serving",
+    "evaluate",
+]

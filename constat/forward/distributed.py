@@ -1,12 +1,22 @@
-"""Compute the stages of a plan on a Spark server, and bring what is wanted here."""
+"""Compute the stages of a plan on a server, and bring what is wanted here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Final
 
+from constat.catalog import QueryMistakeError, SourceFailureError
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import ResourceError, StageFinished, StrategyError
-from constat.forward.inputs import Files, Placed
+from constat.evaluation import (
+    ResourceError,
+    Served,
+    StageFinished,
+    StageReport,
+    StrategyError,
+)
+from constat.forward.inputs import Files, Placed, Serving
+from constat.logic import Kind
+from constat.plan import Fold
 from constat.spark import (
     SparkConnection,
     SparkFailureError,
@@ -22,14 +32,156 @@ from constat.spark import (
     way_of,
     write_there,
 )
+from constat.sql import postgres, trees
+from constat.sql.loading import take_staged
+from constat.sql.trees import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from constat.evaluation import StageReport
-    from constat.forward.gathering import Gathered
+    from constat.forward.gathering import Gathered, Gathering
     from constat.forward.stages import StageRun
-    from constat.plan.forward import ForwardPlan, Stage
+    from constat.plan.forward import ForwardPlan, Relation, Stage
+
+# ------------------------------------------------------------------------------------ PostgreSQL
+
+# A server that has all relations of a plan may compute it in one query for each wanted relation.
+# What it would not compute exactly is computed here, unless `--engine postgres` asks for it.
+
+_FEW: Final = 20_000
+_ARRIVED: Final = "arrived_rows"
+
+
+def servers_of(inputs: Iterable[Gathered]) -> set[str]:
+    """Name the servers on which inputs were left; of one that is here there is none."""
+    return {one.source.server if isinstance(one.source, Served) else "" for one in inputs}
+
+
+def against_serving(
+    plan: ForwardPlan, gathering: Gathering, given: Iterable[str]
+) -> dict[str, str]:
+    """Say why a server does not compute a plan, by rule or input; nothing where it does."""
+    if not given and not gathering.refused:
+        return {"the goal": "it rests on no relation of a database"}
+    found = {name: why for name, why in gathering.refused.items() if name in given}
+    inputs = [gathering.found[name] for name in given]
+    if not found and len(servers_of(inputs)) != 1:
+        found = dict.fromkeys(given, "its relations do not lie in one database")
+    found |= postgres.unsupported(plan)
+    if gathering.served is Serving.ALWAYS or found:
+        return found
+    rows = sum(one.rows or 0 for one in inputs)
+    if rows <= _FEW:
+        return dict.fromkeys(given, "so few rows are read sooner than their server is asked")
+    if any(stage.recursive for stage in plan.stages):
+        return dict.fromkeys(given, "recursion is faster here")
+    steps = [step for one in plan.stages for line in one.base for step in line.plan.steps]
+    if not any(isinstance(step, Fold) for step in steps) and len(plan.inputs) == 1:
+        return dict.fromkeys(given, "of one relation only ranges are worth telling")
+    return {}
+
+
+def compute_on_server(run: StageRun, sources: Mapping[str, Gathered]) -> None:
+    """Compute a plan where its inputs lie; the wanted relations are in the run's database then.
+
+    Raises `SourceFailureError` or `QueryMistakeError` where the server fails.
+    """
+    places = {name: one.source for name, one in sources.items() if isinstance(one.source, Served)}
+    given = {name: one.query for name, one in places.items()}
+    results = next(iter(places.values())).results
+    for name in dict.fromkeys(one.relation for one in run.plan.wanted):
+        started = time.monotonic()
+        rows = _arrived(run, results, given, name)
+        stages = [one for one in run.plan.stages if name in one.predicates]
+        number = stages[0].number if stages else 0
+        way = postgres.RECURSION if _is_recursive(run.plan) else postgres.STATEMENT
+        report = StageReport(
+            number=number,
+            strategy=way,
+            rounds=0,
+            rows={name: rows},
+            seconds=time.monotonic() - started,
+        )
+        run.reports.append(report)
+        for stage in stages:
+            _tell(run, stage, report)
+
+
+def _is_recursive(plan: ForwardPlan) -> bool:
+    return any(stage.recursive for stage in plan.stages)
+
+
+def _arrived(
+    run: StageRun,
+    results: Callable[[str, tuple[Kind, ...]], Iterator[Mapping[str, object]]],
+    given: Mapping[str, str],
+    name: str,
+) -> int:
+    """Bring the rows of a relation; once more with care where a value cannot be had."""
+    relation = run.plan.relations[name]
+    kinds = relation.kinds or (Kind.NUMBER,)
+    for careful in (False, True):
+        staging = run.database.fresh_name(f"from server {name}")
+        run.database.connection.run(trees.create_empty(staging, columns_of(relation)))
+        query = postgres.statement(run.plan, given, name, careful=careful)
+        try:
+            for batch in results(query, kinds):
+                run.bounds.clock.check()
+                _add(run, relation, staging, batch)
+        except SourceFailureError:
+            # Perhaps it computed something for rows that an earlier step removes.
+            if careful or not postgres.may_fail(run.plan):
+                raise
+            run.database.connection.run(trees.drop(staging))
+            continue
+        take_staged(run.database, run.database.stored(name), staging)
+        return run.database.count(name)
+    raise AssertionError("the second try raises or returns")
+
+
+def _add(run: StageRun, relation: Relation, staging: str, batch: Mapping[str, object]) -> None:
+    outputs = [(label, trees.cast(trees.bare(label), kind)) for label, kind in columns_of(relation)]
+    run.database.connection.register(_ARRIVED, batch)
+    try:
+        query = trees.select(outputs, source=trees.table(_ARRIVED))
+        run.database.connection.run(trees.insert(staging, query))
+    finally:
+        run.database.connection.unregister(_ARRIVED)
+
+
+def not_served(against: Mapping[str, str]) -> ConstatError:
+    """Give the error for what PostgreSQL would not compute exactly, or not at all."""
+    found = [
+        Diagnostic(
+            "C0681",
+            f"`{name}` is not computed by PostgreSQL: {why}",
+            note="what it would compute differently is refused, never computed differently",
+            help="compute it with `--engine forward`",
+        )
+        for name, why in against.items()
+    ]
+    return ConstatError(found, exit_code=_REFUSED)
+
+
+def failed_there(problem: SourceFailureError | QueryMistakeError) -> ConstatError:
+    """Give the error for a computation that ended on PostgreSQL."""
+    note = "nothing that it did counts"
+    edit = "`--engine forward` says which rule and which values, if one cannot be had"
+    message = f"PostgreSQL did not finish: {problem.reason}"
+    return ConstatError([Diagnostic("C0682", message, note=note, help=edit)])
+
+
+def lines_for_postgres(plan: ForwardPlan, stage: Stage) -> Iterator[str]:
+    """Say how PostgreSQL computes a stage: the way, then its common tables."""
+    yield postgres.way_of(stage)
+    try:
+        for label, text in list(postgres.statements(plan, stage)):
+            yield f"{label}: {' '.join(text.split())}"
+    except StrategyError as problem:
+        yield f"refused: {problem}"
+
+
+# ----------------------------------------------------------------------------------------- Spark
 
 # No other engine takes over what Spark leaves: its rows lie there because they are too many to be
 # here. So what it would not compute exactly is said before anything is read.

@@ -7,9 +7,16 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.catalog import QueryMistakeError, SourceFailureError
 from constat.catalog.fact_files import read_rows
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import LimitReachedError, ResourceError, StrategyError, ignore_event
+from constat.evaluation import (
+    LimitReachedError,
+    ResourceError,
+    Served,
+    StrategyError,
+    ignore_event,
+)
 from constat.forward.division import (
     Division,
     assumed_heads,
@@ -28,6 +35,7 @@ from constat.forward.inputs import (
     Outside,
     Placed,
     Rows,
+    Serving,
     Viewed,
     over_views,
 )
@@ -146,6 +154,8 @@ class _Evaluation:
     observe: Observer
     written: AnalysedProgram | None = None
     """The program whose literals `program` lets read views, where some input holds null cells."""
+    why_here: Mapping[str, str] = field(default_factory=dict)
+    """Why no server computes with the relations that it has."""
 
     def run(self) -> Results:
         """Plan and compute; again without what turned out to be more than bulk can say."""
@@ -159,7 +169,13 @@ class _Evaluation:
         )
         resources = self.options.resources
         gathering = Gathering(
-            self.inputs, self.observe, bounds.calls, bounds.rows, clock, resources
+            self.inputs,
+            self.observe,
+            bounds.calls,
+            bounds.rows,
+            clock,
+            resources,
+            self.options.served,
         )
         left: dict[str, str] = {}
         if not self.options.graded:
@@ -196,8 +212,20 @@ class _Evaluation:
             task = self._task(gathering, left, errors)
             if self.options.spark is not None and task.division.open_wanted:
                 raise _open_for_spark(left)
-            plan = self._planned(task, gathering, magic=magic)
-            found = self._computed(plan, task, gathering, bounds, errors)
+            there = self._is_served(task, gathering)
+            plan = self._planned(task, gathering, magic=magic, there=there)
+            if gathering.served is not Serving.NEVER and self._is_brought(plan, task, gathering):
+                continue
+            try:
+                found = self._computed(plan, task, gathering, bounds, errors, there=there)
+            except (SourceFailureError, QueryMistakeError) as problem:
+                if gathering.served is Serving.ALWAYS:
+                    from constat.forward.distributed import failed_there  # noqa: PLC0415  loaded when it is used
+
+                    raise failed_there(problem) from None
+                # Whatever failed there is said, or computed, here.
+                gathering.bring()
+                continue
             if isinstance(found, Results):
                 return found
             if isinstance(found, _Erred):
@@ -211,6 +239,36 @@ class _Evaluation:
                 # A relation that only the rewriting knows is open: compute the program's own.
                 magic = False
             left |= found
+
+    def _is_served(self, task: Task, gathering: Gathering) -> bool:
+        """Tell whether all inputs were left on one server, which computes with them then."""
+        if gathering.served is Serving.NEVER or task.graded is not None:
+            return False
+        found = [gathering.found[name].source for name in sorted(task.division.given)]
+        servers = {one.server if isinstance(one, Served) else "" for one in found}
+        return len(servers) == 1 and "" not in servers and not task.division.open_wanted
+
+    def _is_brought(self, plan: ForwardPlan, task: Task, gathering: Gathering) -> bool:
+        """Bring inputs here where their server does not compute with them.
+
+        Raises `ConstatError` where it was asked to.
+        """
+        if gathering.served is not Serving.ALWAYS and not gathering.is_any_served:
+            self.why_here = dict(gathering.refused)
+            gathering.served = Serving.NEVER
+            return False
+        from constat.forward.distributed import against_serving, not_served  # noqa: PLC0415  loaded when it is used
+
+        against = against_serving(plan, gathering, sorted(task.division.given))
+        if task.graded is not None or task.division.open_wanted:
+            why = {**task.left, **gathering.refused}
+            against |= why or {"the goal": "it rests on what is not known for certain"}
+        if not against:
+            return False
+        if gathering.served is Serving.ALWAYS:
+            raise not_served(against)
+        self.why_here = against
+        return gathering.bring()
 
     def _look_at(
         self,
@@ -279,7 +337,9 @@ class _Evaluation:
             left |= fresh
             grades |= found
 
-    def _planned(self, task: Task, gathering: Gathering, *, magic: bool | None) -> ForwardPlan:
+    def _planned(
+        self, task: Task, gathering: Gathering, *, magic: bool | None, there: bool
+    ) -> ForwardPlan:
         counts = {
             name: gathering.found[name].rows
             for name in task.division.given
@@ -296,7 +356,7 @@ class _Evaluation:
             magic=magic,
             rewrite=self.options.rewrite,
             memory=self.options.resources.memory,
-            encode=self.options.spark is None,
+            encode=self.options.spark is None and not there,
         )
         sizes = Sizes({name: float(rows or 0) for name, rows in counts.items()})
         return plan_forward(task.program, task.atoms(), sizes, options)
@@ -308,6 +368,8 @@ class _Evaluation:
         gathering: Gathering,
         bounds: Bounds,
         errors: Errors,
+        *,
+        there: bool,
     ) -> Results | dict[str, str] | _Erred:
         """Compute a plan.
 
@@ -322,16 +384,12 @@ class _Evaluation:
 
         stored = StoredRelations(database)
         run = StageRun(plan, database, stored, self.options, bounds, may_look)
-        elsewhere: Mapping[str, int] = {}
         try:
-            unfit = self._loaded(plan, task, database, gathering)
+            unfit = self._loaded(plan, task, database, gathering, there=there)
             if unfit:
                 database.close()
                 return {unfit: "its values fit no column"}
-            if self.options.spark is None:
-                run.run()
-            else:
-                elsewhere = self._on_spark(run, task, gathering)
+            elsewhere = self._run(run, task, gathering, there=there)
             doubted = task.doubted(plan, database)
             if doubted and not self._is_loose(gathering, task.division):
                 database.close()
@@ -359,6 +417,21 @@ class _Evaluation:
         sources = {name: gathering.found[task.origin(name)] for name in run.plan.inputs}
         return compute_on_spark(run, sources)
 
+    def _run(
+        self, run: StageRun, task: Task, gathering: Gathering, *, there: bool
+    ) -> Mapping[str, int]:
+        """Compute the stages, here or where the inputs lie."""
+        if there:
+            from constat.forward.distributed import compute_on_server  # noqa: PLC0415  loaded when it is used
+
+            sources = {name: gathering.found[task.origin(name)] for name in run.plan.inputs}
+            compute_on_server(run, sources)
+        elif self.options.spark is None:
+            run.run()
+        else:
+            return self._on_spark(run, task, gathering)
+        return {}
+
     def _derived_by(self, stage: Stage, task: Task) -> frozenset[str]:
         """Name the predicates of the program that a stage derives, itself or beside others."""
         names = {task.origin(name) for name in stage.predicates}
@@ -380,14 +453,20 @@ class _Evaluation:
         return found
 
     def _loaded(
-        self, plan: ForwardPlan, task: Task, database: Database, gathering: Gathering
+        self,
+        plan: ForwardPlan,
+        task: Task,
+        database: Database,
+        gathering: Gathering,
+        *,
+        there: bool,
     ) -> str:
         """Load the inputs; give the name of one whose values no column can hold, if there is."""
 
         def load() -> str:
             for relation in plan.relations.values():
                 database.declare(relation)
-            for name in plan.inputs:
+            for name in () if there else plan.inputs:
                 given = task.origin(name)
                 if self.options.spark is not None and is_read_there(gathering.found[given]):
                     continue
@@ -427,6 +506,7 @@ class _Evaluation:
             {by_name[name]: one for name, one in task.erring().items()},
             {**doubted, **task.loose()},
             gathering.labels,
+            here=self.why_here,
         )
 
     def _costs(self) -> dict[str, int]:

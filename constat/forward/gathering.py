@@ -29,6 +29,8 @@ from constat.evaluation import (
     Readable,
     RelationPredicate,
     Resources,
+    Served,
+    ServedPredicate,
 )
 from constat.forward.division import EVERYTHING, Wish
 from constat.forward.inputs import (
@@ -38,6 +40,7 @@ from constat.forward.inputs import (
     Outside,
     Placed,
     Rows,
+    Serving,
     Streamed,
     Viewed,
     alike_in_stream,
@@ -75,7 +78,7 @@ class Gathered:
     predicate: Predicate
     closed: bool
     rows: float | None = None
-    source: Rows | Files | Frame | Readable | Streamed | Placed | None = None
+    source: Rows | Files | Frame | Readable | Served | Streamed | Placed | None = None
     grades: Mapping[Grade, tuple[Row, ...]] = field(default_factory=dict)
     why: str = ""
     nulls: Nulls = field(default_factory=Nulls)
@@ -109,7 +112,7 @@ class Gathered:
                 load_stream(database, name, source)
             case Streamed():
                 source.load(database, name)
-            case Placed():
+            case Placed() | Served():
                 raise AssertionError("what lies elsewhere is read there")
             case _:
                 assert_never(source)
@@ -130,6 +133,9 @@ class Gathering:
     most_rows: int
     clock: Clock = UNTIMED
     resources: Resources = field(default_factory=Resources)
+    served: Serving = Serving.NEVER
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why inputs are not computed with where they lie."""
     found: dict[str, Gathered] = field(default_factory=dict)
     asked: dict[str, Wish] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -149,6 +155,38 @@ class Gathering:
             self.asked[name] = wish
             self.found[name] = self._look(predicate, wish)
         return self.found[name]
+
+    @property
+    def is_any_served(self) -> bool:
+        """Whether some relation was left on its server."""
+        return any(isinstance(one.source, Served) for one in self.found.values())
+
+    def bring(self) -> bool:
+        """Let what was left on its server be read here; tell whether there is any."""
+        left = [name for name, one in self.found.items() if isinstance(one.source, Served)]
+        self.served = Serving.NEVER
+        for name in left:
+            del self.found[name]
+        self.calls = [one for one in self.calls if one.demand.predicate.name not in left]
+        return bool(left)
+
+    def _left_there(
+        self, external: ExternalPredicate, predicate: Predicate, demand: Demand
+    ) -> Gathered | None:
+        """Leave a relation on its server, where that computes with it exactly."""
+        if self.served is Serving.NEVER:
+            return None
+        asked = self.served is Serving.ALWAYS
+        found: Served | str = ""
+        if isinstance(external, ServedPredicate):
+            found = external.served(demand, cheaply=not asked)
+        if isinstance(found, str):
+            if found or asked:
+                self.refused[predicate.name] = found or "no PostgreSQL database tells it"
+            return None
+        answer = Answer((), (), frozenset(demand.keys), (found.evidence,))
+        self._told(demand, answer, int(found.rows), 0.0)
+        return Gathered(predicate, closed=True, rows=found.rows, source=found)
 
     def _look(self, predicate: Predicate, wish: Wish) -> Gathered:
         given = self.inputs.get(predicate.name)
@@ -180,6 +218,10 @@ class Gathering:
         started = time.monotonic()
         readable = None
         everything = Demand(predicate, (), ((),), self.clock, wish.narrowed)
+        there = self._left_there(external, predicate, replace(everything, ranges=()))
+        if there is not None:
+            self.asked[predicate.name] = EVERYTHING
+            return there
         if isinstance(external, RelationPredicate) and _worth_streaming(external, demand):
             readable = external.as_relation(everything, self.most_rows)
         if readable is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis import AnalysedProgram
@@ -46,6 +47,14 @@ if TYPE_CHECKING:
     from constat.logic import OpenRow, Slot
 
 _SOURCE: Final = "streamed_rows"
+
+
+class Serving(Enum):
+    """Whether a server computes with the relations that it has."""
+
+    NEVER = "never"
+    WHERE_LESS_IS_SENT = "where less is sent"
+    ALWAYS = "always"
 
 
 def load_stream(database: Database, name: str, readable: Readable) -> None:
@@ -482,7 +491,9 @@ class Options:
     `loose_above` rows of inputs it is computed in bulk also where that engine may decide more
     (see `loosening`); without a number it never is. Without `rewrite` the rules stay as they are
     written, so that the rounds of stamps are those of the rules. With `spark` every stage is
-    computed there, or what it would compute differently is refused.
+    computed there, or what it would compute differently is refused. `served` says whether a server
+    computes with its own relations: never, where that is exact and less is sent, or always, so that
+    what it would compute differently is refused.
     """
 
     resources: Resources = field(default_factory=Resources)
@@ -495,3 +506,4 @@ class Options:
     loose_above: int | None = None
     rewrite: bool = True
     spark: SparkSetting | None = None
+    served: Serving = Serving.NEVER

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 from constat.evaluation import CERTAIN, POSSIBLE
 from constat.forward.ways import Labels, open_row
 from constat.logic import OPEN, Atom, Constant, Kind, NullCell, Variable, canonical_decimal
+from constat.sql.postgres import RECURSION, STATEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -123,6 +124,7 @@ class Results:
     computed in bulk rests on, `erring` the relations that list the instances of their rules that
     err. `loose` names predicates below of which the reference engine may decide more. `elsewhere`
     counts the rows of relations that were written where they were computed, and are not here.
+    `here` says of rules and inputs why the server that has the relations did not compute with them.
     """
 
     wanted: tuple[Atom, ...]
@@ -138,6 +140,12 @@ class Results:
     loose: Mapping[str, str] = field(default_factory=dict)
     labels: Labels = field(default_factory=Labels)
     elsewhere: Mapping[str, int] = field(default_factory=dict)
+    here: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_from_server(self) -> bool:
+        """Whether the database that has the relations has computed with them."""
+        return any(one.strategy in {RECURSION, STATEMENT} for one in self.reports)
 
     def is_closed(self, place: int) -> bool:
         """Whether the rows of a wanted atom are all there are, for certain, and hold no labels."""

@@ -31,7 +31,7 @@ from constat.evaluation import (
     Verdict,
     in_parts,
 )
-from constat.forward import Options, Outside, evaluate
+from constat.forward import Options, Outside, Serving, evaluate
 from constat.frozen import frozen
 from constat.logic import (
     OPEN,
@@ -118,6 +118,8 @@ class Asked:
     least: AnalysedProgram | None = None
     spark: SparkSetting | None = None
     """Where it is computed instead of here."""
+    on_server: bool = False
+    """Whether only the server that has the relations may compute it."""
 
     @property
     def resources(self) -> Resources:
@@ -788,6 +790,7 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
                 graded=True,
                 loose_above=MANY,
                 spark=asked.spark,
+                served=Serving.ALWAYS if asked.on_server else Serving.WHERE_LESS_IS_SENT,
             ),
             observe,
         )

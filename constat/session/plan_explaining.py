@@ -18,7 +18,7 @@ from constat.catalog.fact_files import estimated_rows
 from constat.catalog.fact_ports import input_file
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import ResourceError, Resources, StageReport, ignore_event
-from constat.forward import Files, Options, Outside, evaluate
+from constat.forward import Files, Options, Outside, Serving, evaluate
 from constat.frozen import frozen
 from constat.logic import Atom, Variable
 from constat.plan.forward import ForwardPlan, PlanOptions, Sizes, Strategy, plan_forward
@@ -49,6 +49,8 @@ class PlanQuestion:
     on_spark: bool = False
     """Whether to tell what a Spark Connect server would run, or ran: that of `spark`."""
     spark: SparkSetting | None = None
+    on_server: bool = False
+    """Whether to tell what the PostgreSQL database that has the relations would run, or ran."""
     memory: int = 0
     """Bytes to use at most, `threads` the cores; 0 is what seems right for the machine."""
     threads: int = 0
@@ -56,7 +58,8 @@ class PlanQuestion:
     @property
     def options(self) -> PlanOptions:
         """The planner's options."""
-        return PlanOptions(strategy=self.strategy, magic=self.magic, encode=not self.on_spark)
+        encode = not self.on_spark and not self.on_server
+        return PlanOptions(strategy=self.strategy, magic=self.magic, encode=encode)
 
 
 @frozen
@@ -80,8 +83,10 @@ class ExplainedPlan:
     loose: Mapping[str, str] = field(default_factory=dict)
     graded: Mapping[str, str] = field(default_factory=dict)
     guards: frozenset[str] = frozenset()
-    spark: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """What Spark runs for each stage: how, then its statements, or why a rule is refused."""
+    elsewhere: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """What a server runs for each stage: how, then its statements, or why a rule is refused."""
+    here: Mapping[str, str] = field(default_factory=dict)
+    """Why the server that has the relations does not compute with them, by rule or input."""
     told: Mapping[str, tuple[Range, ...]] = field(default_factory=dict)
     """What the sources of inputs were told, so that other rows did not come."""
 
@@ -172,14 +177,21 @@ def _planned(
     started = time.perf_counter()
     plan = plan_forward(program, wanted, sizes, question.options)
     seconds = time.perf_counter() - started
-    spark = _on_spark(plan) if question.on_spark else {}
-    return ExplainedPlan(plan, frozenset(sizes.counts), seconds, spark=spark)
+    there = _elsewhere(plan, question.on_spark, question.on_server)
+    return ExplainedPlan(plan, frozenset(sizes.counts), seconds, elsewhere=there)
 
 
-def _on_spark(plan: ForwardPlan) -> dict[int, tuple[str, ...]]:
-    from constat.forward.distributed import lines_for_spark  # noqa: PLC0415  loaded when it is used
+def _elsewhere(
+    plan: ForwardPlan,
+    on_spark: bool,  # noqa: FBT001  of a question
+    on_server: bool,  # noqa: FBT001  as above
+) -> dict[int, tuple[str, ...]]:
+    if not on_spark and not on_server:
+        return {}
+    from constat.forward import distributed  # noqa: PLC0415  loaded when it is used
 
-    return {stage.number: tuple(lines_for_spark(plan, stage)) for stage in plan.stages}
+    lines = distributed.lines_for_spark if on_spark else distributed.lines_for_postgres
+    return {stage.number: tuple(lines(plan, stage)) for stage in plan.stages}
 
 
 def _computed(
@@ -203,6 +215,7 @@ def _computed(
         graded=graded,
         loose_above=MANY if graded else None,
         spark=question.spark if question.on_spark else None,
+        served=_serving(question, of_project=graded),
     )
     try:
         results = evaluate(program, wanted, inputs, options, observe)
@@ -225,9 +238,16 @@ def _computed(
         results.loose,
         {name: made[name] for name in plan.relations if name in made},
         frozenset() if (one := results.graded) is None else frozenset({*one.guards, *one.erring}),
-        _on_spark(plan) if question.on_spark else {},
+        _elsewhere(plan, question.on_spark, question.on_server or results.is_from_server),
+        results.here,
         {call.demand.predicate.name: call.demand.ranges for call in results.calls},
     )
+
+
+def _serving(question: PlanQuestion, *, of_project: bool) -> Serving:
+    if question.on_server:
+        return Serving.ALWAYS
+    return Serving.WHERE_LESS_IS_SENT if of_project else Serving.NEVER
 
 
 def _stopped(problem: ResourceError) -> ConstatError:

@@ -397,7 +397,8 @@ class Session(
 
         Also of a conjunction: `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`. With
         `confidence` each proved row has one. `engine` is `reference` (goal by goal), `forward`
-        (whole relations, in bulk), `spark` (in bulk, on the server that the project names) or
+        (whole relations, in bulk), `spark` (in bulk, on the server that the project names),
+        `postgres` (in the PostgreSQL database that has the relations, and nowhere else) or
         `auto`: forward where there is much to go through, never Spark; the
         answers are the same, but that rows of bulk are computed, and proved only where they are
         checked. `check` is `always` (they are counted again from the rules, by another way),
@@ -549,7 +550,8 @@ class Session(
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
             spark = self._spark() if engine == "spark" else None
-            large = Asked(compiled, externals, limits, created, bulk, read, spark)
+            there = engine == "postgres"
+            large = Asked(compiled, externals, limits, created, bulk, read, spark, there)
             in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 

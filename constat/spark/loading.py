@@ -14,10 +14,11 @@ from constat.logic import Kind, null_policies
 from constat.logic.arithmetic import bounds
 from constat.spark.connection import SparkFailureError
 from constat.spark.functions import failure, written
-from constat.spark.relations import Part, typed
+from constat.spark.relations import Part
 from constat.sql import trees
 from constat.sql.loading import take_staged
 from constat.sql.trees import columns_of
+from constat.sql.written import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import StrategyError
 from constat.spark.functions import SparkFunctions, written
 from constat.sql import trees
 from constat.sql.stages import nothing
 from constat.sql.trees import columns_of
+from constat.sql.written import PlanTables, typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sqlglot import exp
 
-    from constat.logic import Kind
-    from constat.plan.forward import ForwardPlan, Reading, Relation
+    from constat.plan.forward import ForwardPlan, Relation
     from constat.spark.connection import SparkConnection
 
-_OTHER: Final = re.compile(r"[^a-z0-9]+")
-_LONGEST_NAME: Final = 30
 _MOST_PARTS: Final = 24
 
 
@@ -34,50 +30,14 @@ class Part:
     rows: int
 
 
-class SparkTables:
+class SparkTables(PlanTables):
     """Where statements find the relations of a plan, and what of the language they may call."""
 
-    careful = False
-
-    def __init__(self, plan: ForwardPlan) -> None:
-        self._plan = plan
-        self._names = {
-            name: f"r{number}_{_OTHER.sub('_', name.lower())[:_LONGEST_NAME]}"
-            for number, name in enumerate(plan.relations)
-        }
-
-    def relation(self, predicate: str) -> Relation:
-        """What the plan says of a relation."""
-        return self._plan.relations[predicate]
-
-    def table(self, predicate: str) -> str:
-        """The name of its view."""
-        return self._names[predicate]
-
-    def read(self, predicate: str, reading: Reading, alias: str) -> exp.Expr:  # noqa: ARG002  as in `Tables`
-        """The view as a source."""
-        return trees.table(self._names[predicate], alias)
+    server = "Spark"
 
     def functions(self, let: Callable[[exp.Expr], exp.Expr]) -> SparkFunctions:
         """What writes calls for Spark."""
         return SparkFunctions(self, let)
-
-    def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
-        """Refuse a function: only what is exact there has been written."""
-        kinds = ", ".join(kind.value for kind in parameters)
-        raise StrategyError(f"Spark has no exact form of {function} ({kinds} to {result.value})")
-
-    def test(self, operator: str, kind: Kind) -> str:
-        """Refuse a comparison."""
-        raise StrategyError(f"Spark has no exact form of {operator} for {kind.value}")
-
-    def fold(self, function: str, kind: Kind, result: Kind) -> str:  # noqa: ARG002  as in `Outside`
-        """Refuse an aggregate."""
-        raise StrategyError(f"Spark has no exact form of {function} over {kind.value} values")
-
-    def text_number(self, value: str) -> exp.Expr:
-        """Nothing is encoded here."""
-        raise AssertionError(f"a plan for Spark has no dictionary: {len(value)} characters")
 
 
 def schema_of(relation: Relation) -> str:
@@ -89,14 +49,6 @@ def schema_of(relation: Relation) -> str:
 def _type(kind: exp.DataType) -> str:
     text = written(trees.cast(trees.null(), kind))
     return text.removeprefix("CAST(NULL AS ").removesuffix(")")
-
-
-def typed(relation: Relation, query: exp.Query, *, distinct: bool) -> exp.Select:
-    """The rows of a query in the types of a relation's columns."""
-    outputs = [
-        (label, trees.cast(trees.column("u", label), kind)) for label, kind in columns_of(relation)
-    ]
-    return trees.select(outputs, source=trees.nested(query, "u"), distinct=distinct)
 
 
 @dataclass(slots=True)

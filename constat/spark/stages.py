@@ -30,6 +30,7 @@ from constat.sql.stages import (
     standing_alone,
     variants_of,
 )
+from constat.sql.written import stated as written_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.evaluation import Observer, Resources
-    from constat.logic import Kind, Row
     from constat.plan.forward import EdgeClosure, ForwardPlan, Pipeline, Stage
     from constat.spark.relations import Part, SparkRelations, SparkTables
     from constat.sql.stages import Variant
@@ -208,7 +208,7 @@ class Rounds:
         if len(rows) > _MOST_WRITTEN:
             queries.append(trees.everything(trees.table(stated(self.relations, name, rows))))
         else:
-            queries += _stated(rows, relation.kinds)
+            queries += written_rows(rows, relation.kinds)
         tables = self.relations.tables
         for pipeline in self.stage.base:
             if pipeline.head == name:
@@ -264,16 +264,6 @@ class Rounds:
         rows = sum(self.relations.stored(name).rows for name in self.stage.predicates)
         if rows > self.resources.rows:
             raise ResourceError(f"the limit of {self.resources.rows:,} rows was reached", "rows")
-
-
-def _stated(rows: Sequence[Row], kinds: Sequence[Kind]) -> Iterator[exp.Query]:
-    """The rows that the rules state, written out."""
-    for row in rows:
-        outputs = [
-            (f"c{place}", trees.constant(value, kind))
-            for place, (value, kind) in enumerate(zip(row, kinds, strict=True))
-        ]
-        yield trees.select(outputs or [("c0", trees.integer(0))])
 
 
 def statements(plan: ForwardPlan, stage: Stage, tables: SparkTables) -> Iterator[tuple[str, str]]:

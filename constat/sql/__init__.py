@@ -3,7 +3,7 @@
 In: a `Database` (one DuckDB with the relations of one evaluation as tables, and the dictionary of
 texts) and a stage of a forward plan. Out: the stage's relations as tables.
 
-Public names: `Database`, `run_stage`, `statements` (the text of what would run, for any dialect).
+Public names: `Database`, `run_stage`, `statements` (the text of what would run).
 """
 
 from __future__ import annotations

@@ -235,12 +235,14 @@ def expression(
     recursive: Sequence[tuple[str, exp.Query]],
 ) -> exp.Query:
     """The whole recursive expression, and all of its rows as the query."""
-    starts = [_tagged(shape, name, one) for name, listed in base.items() for one in listed]
-    steps = [_tagged(shape, name, one) for name, one in recursive]
-    body = trees.union(
-        [_one(starts, "b"), _one(steps, "s")],
-        distinct=True,
-    )
+    starts = [tagged(shape, name, one) for name, listed in base.items() for one in listed]
+    steps = [tagged(shape, name, one) for name, one in recursive]
+    return step_rows(shape, starts, _one(steps, "s"))
+
+
+def step_rows(shape: Shape, starts: Sequence[exp.Query], step: exp.Query) -> exp.Query:
+    """The rows of the recursive expression that begins and goes on like this."""
+    body = trees.union([_one(starts, "b"), step], distinct=True)
     query = trees.everything(trees.table(LABEL))
     labels = [*([_TAG] if shape.tagged else []), *shape.labels]
     trees.recursive(query, LABEL, labels, body)
@@ -319,7 +321,7 @@ def _base(database: Database, stage: Stage, relation: Relation, heads: Heads) ->
     return [*heads.few(queries, relation)] or [nothing(relation)]
 
 
-def _tagged(shape: Shape, name: str, query: exp.Query) -> exp.Query:
+def tagged(shape: Shape, name: str, query: exp.Query) -> exp.Query:
     """The rows of a predicate in the columns of all."""
     source = trees.nested(query, "p")
     outputs: list[tuple[str, exp.Expr]] = []

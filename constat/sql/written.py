@@ -1,23 +1,21 @@
 """A stage as SQL text, for whoever wants to read it or to run it on another system.
 
-In: a plan, a stage, a dialect of sqlglot. Out: statements, each behind a comment that says what it
-is for. Invariant: the statements are those that DuckDB runs here, but for the dialect and the names
-of tables, which are `r<n>_<predicate>` in the order of the plan; the dictionary is `texts`.
+In: a plan, a stage. Out: statements, each behind a comment that says what it is for. Invariant:
+they are those that DuckDB runs here, but for the names of tables, which are `r<n>_<predicate>` in
+the order of the plan; the dictionary is `texts`.
 
-A dialect without recursive expressions (and any stage that is no single expression) gets rounds:
-run `initial` once, then `round` and `promote` again and again, until a round adds nothing; what
-drives them is outside. Functions that the dialect lacks are called `constat_<name>`; they must be
-registered there. Example: `statements(plan, stage, "spark")`.
+A stage that is no single expression gets rounds: run `initial` once, then `round` and `promote`
+again and again, until a round adds nothing; what drives them is outside. Functions of Python are
+called `constat_<name>`; they must be registered there. Systems that compute elsewhere take their
+names of relations from `PlanTables`.
 """
 
 from __future__ import annotations
 
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import StrategyError
-from constat.logic import Kind
 from constat.plan.forward import Reading, Strategy
 from constat.sql import stages, trees
 from constat.sql.pipelines import TEXTS, PipelineText
@@ -31,24 +29,21 @@ from constat.sql.stages import (
     standing_alone,
     variants_of,
 )
+from constat.sql.trees import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from sqlglot import exp
 
+    from constat.logic import Kind, Row
     from constat.plan.forward import ForwardPlan, Pipeline, Relation, Stage
 
-DUCKDB: Final = "duckdb"
-SPARK: Final = "spark"
 _OTHER: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME: Final = 30
-_SPARK_FUNCTIONS: Final = MappingProxyType(
-    {"ERROR": "raise_error", "STRLEN": "octet_length", "LIST": "collect_list"}
-)
 
 
-def statements(plan: ForwardPlan, stage: Stage, dialect: str = DUCKDB) -> list[str]:
+def statements(plan: ForwardPlan, stage: Stage) -> list[str]:
     """Write the statements that compute a stage.
 
     Raises `StrategyError` for a stage that has no SQL.
@@ -56,26 +51,30 @@ def statements(plan: ForwardPlan, stage: Stage, dialect: str = DUCKDB) -> list[s
     tables = _WrittenTables(plan)
     if not stage.recursive:
         listed = _single(tables, stage)
-    elif dialect == DUCKDB and Strategy.CTE in stage.choices:
+    elif Strategy.CTE in stage.choices:
         listed = _expression(tables, stage)
     else:
         listed = _rounds(tables, stage)
     found = []
     for label, tree in listed:
-        adapted = _for_spark(tree) if dialect == SPARK else tree
-        found.append(f"/* {label} */ {adapted.sql(dialect)}")
+        found.append(f"/* {label} */ {tree.sql('duckdb')}")
     return found
 
 
-class _WrittenTables:
-    """Names of tables and functions that no database has given out."""
+class PlanTables:
+    """Names the relations of a plan for a system that another program drives.
+
+    What is not exact there has no form, so that by default functions of Python are refused.
+    """
 
     careful = False
+    prefix = "r"
+    server = "the other system"
 
     def __init__(self, plan: ForwardPlan) -> None:
         self._plan = plan
         self._names = {
-            name: f"r{number}_{_OTHER.sub('_', name.lower())[:_LONGEST_NAME]}"
+            name: f"{number}_{_OTHER.sub('_', name.lower())[:_LONGEST_NAME]}"
             for number, name in enumerate(plan.relations)
         }
 
@@ -85,11 +84,58 @@ class _WrittenTables:
 
     def table(self, predicate: str) -> str:
         """The name of its table."""
-        return self._names[predicate]
+        return self.prefix + self._names[predicate]
 
     def read(self, predicate: str, reading: Reading, alias: str) -> exp.Expr:  # noqa: ARG002  as in `Tables`
         """The table as a source."""
-        return trees.table(self._names[predicate], alias)
+        return trees.table(self.table(predicate), alias)
+
+    def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
+        """Refuse a function that would be one of Python."""
+        kinds = ", ".join(kind.value for kind in parameters)
+        raise StrategyError(
+            f"{self.server} has no exact form of {function} ({kinds} to {result.value})"
+        )
+
+    def test(self, operator: str, kind: Kind) -> str:
+        """Refuse a comparison."""
+        raise StrategyError(f"{self.server} has no exact form of {operator} for {kind.value}")
+
+    def fold(self, function: str, kind: Kind, result: Kind) -> str:  # noqa: ARG002  as in `Outside`
+        """Refuse an aggregate."""
+        raise StrategyError(
+            f"{self.server} has no exact form of {function} over {kind.value} values"
+        )
+
+    def functions(self, let: Callable[[exp.Expr], exp.Expr]) -> trees.Functions:
+        """What writes calls, as for DuckDB."""
+        return trees.Functions(self, let)
+
+    def text_number(self, value: str) -> exp.Expr:
+        """Nothing is encoded there."""
+        raise AssertionError(f"a plan for elsewhere has no dictionary: {len(value)} characters")
+
+
+def stated(rows: Sequence[Row], kinds: Sequence[Kind]) -> Iterator[exp.Query]:
+    """The rows that the rules state, written out."""
+    for row in rows:
+        outputs = [
+            (f"c{place}", trees.constant(value, kind))
+            for place, (value, kind) in enumerate(zip(row, kinds, strict=True))
+        ]
+        yield trees.select(outputs or [("c0", trees.integer(0))])
+
+
+def typed(relation: Relation, query: exp.Query, *, distinct: bool) -> exp.Select:
+    """The rows of a query in the types of a relation's columns."""
+    outputs = [
+        (label, trees.cast(trees.column("u", label), kind)) for label, kind in columns_of(relation)
+    ]
+    return trees.select(outputs, source=trees.nested(query, "u"), distinct=distinct)
+
+
+class _WrittenTables(PlanTables):
+    """Names of tables and functions that no database has given out."""
 
     def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
         """The name under which an implementation must be registered."""
@@ -103,10 +149,6 @@ class _WrittenTables:
     def fold(self, function: str, kind: Kind, result: Kind) -> str:
         """The name under which an aggregate over a list must be registered."""
         return f"constat_{_OTHER.sub('_', function)}_of_{kind.value.lower()}_{result.value.lower()}"
-
-    def functions(self, let: Callable[[exp.Expr], exp.Expr]) -> trees.Functions:
-        """What writes calls, as for DuckDB."""
-        return trees.Functions(self, let)
 
     def text_number(self, value: str) -> exp.Expr:
         """A look into the dictionary."""
@@ -214,35 +256,3 @@ def _round_queries(
                 raise StrategyError("a recursive rule makes texts where numbers are wanted")
             found.append(standing_alone(head.query))
     return found
-
-
-def _for_spark(tree: exp.Expr) -> exp.Expr:
-    """Use the names that Spark has; its ANSI mode makes arithmetic fail where it must."""
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    def adapted(node: exp.Expr) -> exp.Expr:
-        match node:
-            case exp.CTE():
-                node.set("materialized", None)
-            case exp.DataType(this=exp.DataType.Type.UBIGINT):
-                return trees.wide_integer(20)
-            case exp.DataType(this=exp.DataType.Type.INT128):
-                return trees.wide_integer(38)
-            case exp.Anonymous():
-                node.set("this", _SPARK_FUNCTIONS.get(str(node.this).upper(), node.this))
-                return _other_calls(node)
-        return node
-
-    return tree.transform(adapted)
-
-
-def _other_calls(node: exp.Anonymous) -> exp.Expr:
-    arguments = node.expressions
-    match str(node.this).lower():
-        case "isfinite":
-            greatest = trees.constant(float.fromhex("0x1.fffffffffffffp+1023"), Kind.FLOAT)
-            return trees.binary("<=", trees.call("abs", arguments[0]), greatest)
-        case "date_diff":
-            return trees.call("datediff", arguments[2], arguments[1])
-        case _:
-            return node

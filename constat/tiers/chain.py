@@ -42,7 +42,7 @@ from constat.tiers.user import USER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable
+    from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable, Served
     from constat.logic import Predicate, Value
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
@@ -56,7 +56,7 @@ _CHEAP = 10
 class Chain:
     """Answers demands for one predicate.
 
-    Implements `ConcurrentPredicate` and `RelationPredicate`.
+    Implements `ConcurrentPredicate`, `RelationPredicate` and `ServedPredicate`.
     """
 
     def __init__(  # noqa: PLR0913  what a chain is made of
@@ -202,6 +202,20 @@ class Chain:
         if stated.portions or stated.openings:
             return None
         return tier.as_relation(demand.predicate, most_rows, demand.ranges)
+
+    def served(self, demand: Demand, *, cheaply: bool) -> Served | str:
+        """Say how a server gives all rows, where its database alone tells them; or why not."""
+        tier = self._asking.sole()
+        if not isinstance(tier, DatabaseTier):
+            return ""
+        if demand.columns or self._kept is not None or self._fills:
+            return "answers of it are kept, or filled"
+        if self._supposed or self._visible is not None:
+            return "it is supposed to be otherwise"
+        stated = self._user.answer(demand)
+        if stated.portions or stated.openings:
+            return "somebody has stated facts of it"
+        return tier.served(demand.predicate, cheaply=cheaply)
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""

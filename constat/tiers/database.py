@@ -22,7 +22,15 @@ from constat.catalog import (
     guard,
     read_column,
 )
-from constat.catalog.connection import AskedFor, Known, Shown, read_cells
+from constat.catalog.connection import (
+    AskedFor,
+    ComputingConnection,
+    Known,
+    NotPlacedError,
+    Shown,
+    Stream,
+    read_cells,
+)
 from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
@@ -35,6 +43,7 @@ from constat.evaluation import (
     Portion,
     QueryRun,
     Readable,
+    Served,
 )
 from constat.frozen import frozen
 from constat.logic import (
@@ -59,10 +68,9 @@ from constat.tiers.tier import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 
     from constat.catalog import Cell, Connection, RawRow
-    from constat.catalog.connection import Stream
     from constat.evaluation import Clock, Range
     from constat.logic import OpenRow, Predicate, Row, Slot, Value
     from constat.tiers.connections import Connections
@@ -443,6 +451,47 @@ class DatabaseTier:
             stream.changed,
             stream.told,
         )
+
+    def served(self, predicate: Predicate, *, cheaply: bool) -> Served | str:
+        """Say how the server of a predicate gives all of its rows exactly, or why it does not.
+
+        "" where its source is no server that computes.
+        """
+        name, started = _source(predicate), now()
+        try:
+            connection = self._connections.reading(name)
+            generation = self._connections.generation(name)
+            if not isinstance(connection, ComputingConnection):
+                return ""
+            with self._preparing:
+                guarded = self._prepared(predicate, connection, generation)
+            if guarded.unread:
+                return "its columns are read one by one"
+            bounds = self._connections.bounds(name)
+            rows = self.estimate(predicate) or 0.0
+            whole = Whole(
+                guarded,
+                predicate.kinds,
+                null_words(predicate),
+                _is_distinct(predicate),
+                predicate.key,
+            )
+            query = connection.placed(whole, bounds.seconds, cheaply=cheaply)
+        except NotPlacedError as reason:
+            return str(reason)
+        except (SourceFailureError, QueryMistakeError) as problem:
+            return f"{problem.reason} [{problem.code}]"
+        found = Stream(int(rows), query, lambda: None)
+        evidence = _streamed(found, name, started, connection.snapshot)
+
+        def results(text: str, kinds: tuple[Kind, ...]) -> Iterator[Mapping[str, object]]:
+            began, count = time.perf_counter(), 0
+            for batch in connection.results(text, kinds, bounds):
+                count += len(cast("Sized", next(iter(batch.values()))))
+                yield batch
+            self._observe(QueryRun(name, text, 0, count, time.perf_counter() - began))
+
+        return Served(predicate, name, query, rows, evidence, results)
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
         name = _source(predicate)

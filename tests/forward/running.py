@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.evaluation import ABSENT, Resources
-from constat.forward import Options, Outside, evaluate
+from constat.forward import Options, Outside, Serving, evaluate
 from tests.property.coverage import under
 from tests.property.tables import STRICT, tables
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from constat.analysis import AnalysedProgram
+    from constat.evaluation import ExternalPredicate
     from constat.forward import Results
     from constat.logic import Atom, OpenRow
     from constat.plan.forward import Strategy
     from constat.project.settings import SparkSetting
     from tests.oracle.naive import World
-    from tests.property.tables import Manner
+    from tests.property.tables import Manner, TableExternal
 
 RESOURCES = Resources(seconds=60.0, memory=512 << 20, threads=1)
 
@@ -51,9 +54,14 @@ def forward(
     magic: bool | None = None,
     loose: bool = False,
     spark: SparkSetting | None = None,
+    placed: Callable[[TableExternal], ExternalPredicate] | None = None,
 ) -> Found:
-    """Evaluate one goal forward; `loose` lets it decide less than the reference engine."""
-    inputs = {name: Outside(one) for name, one in tables(program, world, manner).items()}
+    """Evaluate one goal forward; `loose` lets it decide less than the reference engine.
+
+    `placed` puts a table on a server, which computes then.
+    """
+    given = tables(program, world, manner)
+    inputs = {name: Outside(placed(one) if placed else one) for name, one in given.items()}
     options = Options(
         RESOURCES,
         strategy=strategy,
@@ -61,6 +69,7 @@ def forward(
         graded=True,
         loose_above=-1 if loose else None,
         spark=spark,
+        served=Serving.ALWAYS if placed else Serving.NEVER,
     )
     with evaluate(program, [goal], inputs, options) as results:
         strategies = tuple(report.strategy for report in results.reports)

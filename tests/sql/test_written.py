@@ -1,4 +1,4 @@
-"""Stages as SQL text: what DuckDB runs here, and what Spark would run in rounds driven outside."""
+"""Stages as SQL text: what DuckDB runs here, in one expression or in rounds."""
 
 from __future__ import annotations
 
@@ -32,84 +32,47 @@ vpt(?y, ?h) :- new(?y, ?h).
 vpt(?y, ?k) :- load(?y, ?x), vpt(?x, ?h), hpt(?h, ?k).
 hpt(?h, ?k) :- store(?y, ?x), vpt(?y, ?h), vpt(?x, ?k).
 """
-KINDS = """
-.decl sale(c: symbol, n: number, u: unsigned, f: float, d: Date)
-.input sale(source="memory")
-.decl shown(c: symbol, n: number, u: unsigned, f: float, y: number, k: number)
-shown(cat(?c, "!"), ?n % 7, ?u * 2, ?f / 2.0, year(?d), days_between(?d, "2024-01-01")) :-
-  sale(?c, ?n, ?u, ?f, ?d), ?t = sum ?m : { sale(?c, ?m, _, _, _) }, ?t > 10.
-"""
 
 
-def texts(plan: ForwardPlan, dialect: str) -> list[str]:
-    return [text for stage in plan.stages for text in statements(plan, stage, dialect)]
+def texts(plan: ForwardPlan) -> list[str]:
+    return [text for stage in plan.stages for text in statements(plan, stage)]
 
 
 def labels(listed: list[str]) -> list[str]:
     return [text.split("/* ")[1].split(" */")[0] for text in listed]
 
 
-def reads_back(listed: list[str], dialect: str) -> None:
+def reads_back(listed: list[str]) -> None:
     for text in listed:
-        tree = sqlglot.parse_one(text, dialect=dialect)
+        tree = sqlglot.parse_one(text, dialect="duckdb")
         assert not tree.find(exp.Command), text
-        again = tree.sql(dialect, comments=False)
-        assert sqlglot.parse_one(again, dialect=dialect).sql(dialect) == again
+        again = tree.sql("duckdb", comments=False)
+        assert sqlglot.parse_one(again, dialect="duckdb").sql("duckdb") == again
 
 
 def test_linear_recursion_is_one_expression_for_duckdb() -> None:
-    listed = texts(plan_of(program(LINEAR)), "duckdb")
+    listed = texts(plan_of(program(LINEAR)))
     assert labels(listed) == ["expression: path", "statement: reached"]
     assert "WITH RECURSIVE" in listed[0]
-    reads_back(listed, "duckdb")
+    reads_back(listed)
 
 
-def test_linear_recursion_is_rounds_for_spark() -> None:
-    listed = texts(plan_of(program(LINEAR)), "spark")
-    assert labels(listed) == [
-        "initial: path",
-        "initial delta: path",
-        "round: path",
-        "promote: path",
-        "promote: path",
-        "promote: path",
-        "until 0: path",
-        "statement: reached",
-    ]
-    assert not any("RECURSIVE" in text or "MATERIALIZED" in text for text in listed)
-    reads_back(listed, "spark")
-
-
-def test_non_linear_mutual_recursion_is_rounds_for_both() -> None:
-    plan = plan_of(program(NON_LINEAR))
-    for dialect in ("duckdb", "spark"):
-        listed = texts(plan, dialect)
-        assert labels(listed).count("round: vpt") == 1
-        assert labels(listed).count("round: hpt") == 1
-        reads_back(listed, dialect)
+def test_non_linear_mutual_recursion_is_rounds() -> None:
+    listed = texts(plan_of(program(NON_LINEAR)))
+    assert labels(listed).count("round: vpt") == 1
+    assert labels(listed).count("round: hpt") == 1
+    reads_back(listed)
     # Each place that reads the recursion is a delta once.
-    [text] = [text for text in texts(plan, "spark") if text.startswith("/* round: hpt */")]
-    tables = [one.name for one in sqlglot.parse_one(text, dialect="spark").find_all(exp.Table)]
-    deltas = [one for one in tables if one.endswith("_delta")]
-    assert len(deltas) == 2
-
-
-def test_functions_have_the_names_of_the_dialect() -> None:
-    [text] = texts(plan_of(program(KINDS)), "spark")
-    reads_back([text], "spark")
-    assert "raise_error" in text.lower()
-    assert "octet_length" in text.lower()
-    assert "strlen" not in text.lower()
-    assert "isfinite" not in text.lower()
-    assert "DECIMAL(20, 0)" in text
-    assert "'it" not in text
+    [text] = [text for text in listed if text.startswith("/* round: hpt */")]
+    tables = [one.name for one in sqlglot.parse_one(text, dialect="duckdb").find_all(exp.Table)]
+    assert len([one for one in tables if one.endswith("_delta")]) == 2
 
 
 def test_rounds_driven_from_outside_reach_the_fixpoint() -> None:
     import duckdb
 
     plan = plan_of(program(NON_LINEAR))
-    listed = texts(plan, "duckdb")
+    listed = texts(plan)
     with duckdb.connect() as connection:
         for text in listed:
             for table in sqlglot.parse_one(text, dialect="duckdb").find_all(exp.Table):
