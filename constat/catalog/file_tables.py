@@ -25,12 +25,22 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import unquote
 
 from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
 from constat.logic import LOCALES, PLAIN, Kind, unit_of, without_unit
 from constat.project import inside
-from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_part
+from constat.project.files import (
+    DELTA,
+    EVERY,
+    ICEBERG,
+    SEPARATED,
+    UTF_8,
+    WORKBOOK,
+    TableFiles,
+    split_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -47,6 +57,10 @@ _LONG_TICK_SECONDS: Final = 2.0
 # What is later than that was written before somebody set the clock back.
 _MOST_AHEAD_SECONDS: Final = 60.0
 _NANOSECONDS: Final = 1_000_000_000
+_COMMIT: Final = re.compile(r"[0-9]{20}\.json\Z")
+_METADATA: Final = re.compile(r"v?([0-9]{1,9})(?:-[0-9a-f-]{36})?\.metadata\.json\Z")
+_LARGEST_METADATA: Final = 64 << 20
+_LARGEST_HINT: Final = 20
 
 Mark = tuple[int, int, int, int, int]
 """Device, inode, size, time and time of the last change of a file; the last nobody can choose."""
@@ -57,7 +71,7 @@ class FileTable:
     """The files of one table, in the order of their names, or the reason why it has none.
 
     `setting` says how they are read, `told` which state each of them is of where they are copies of
-    what lies elsewhere; those have no marks.
+    what lies elsewhere, which have no marks, or a `version` of a table.
     """
 
     setting: TableFiles
@@ -65,6 +79,7 @@ class FileTable:
     marks: tuple[Mark, ...] = ()
     failure: str = ""
     told: tuple[str, ...] = ()
+    version: str = ""
 
 
 def find_tables(settings: Mapping[str, TableFiles], folder: Path) -> dict[str, FileTable]:
@@ -112,6 +127,8 @@ def _seconds_left(changed: int) -> float:
 def find_table(setting: TableFiles, folder: Path) -> FileTable:
     """Look at the files of one table."""
     try:
+        if setting.lake:
+            return _delta(setting, folder) if setting.lake == DELTA else _iceberg(setting, folder)
         files = _resolved(setting.pattern, folder)
         return FileTable(setting, files, tuple(mark_of(file) for file in files))
     except SourceFailureError as problem:
@@ -119,6 +136,87 @@ def find_table(setting: TableFiles, folder: Path) -> FileTable:
     except (OSError, ValueError) as problem:
         reason = f"a file of `{setting.pattern}` cannot be read ({type(problem).__name__})"
         return FileTable(setting, failure=reason)
+
+
+def _delta(setting: TableFiles, folder: Path) -> FileTable:
+    """Find the version of a Delta table that counts, and the entry of its log that made it."""
+    log = _within(f"{setting.pattern}/_delta_log", folder)
+    known = {int(one.stem): one for one in log.glob("*.json") if _COMMIT.match(one.name)}
+    if not known:
+        raise SourceFailureError(f"there is no Delta table in `{setting.pattern}`")
+    version = int(setting.version) if setting.version else max(known)
+    if version not in known:
+        said = f"`{setting.pattern}` has no version {version}; its newest is {max(known)}"
+        raise SourceFailureError(said)
+    entry = _within(str(known[version]), folder)
+    told = f"{DELTA} {setting.pattern}: version {version}, {_digest(entry)}"
+    return FileTable(setting, (log.parent,), (mark_of(entry),), told=(told,), version=str(version))
+
+
+def _iceberg(setting: TableFiles, folder: Path) -> FileTable:
+    """Find the snapshot of an Iceberg table that counts, and the list of what is in it."""
+    place = _within(setting.pattern, folder)
+    file = place if place.is_file() else _within(str(_newest(place, setting.pattern)), folder)
+    with file.open("rb") as opened:
+        content = opened.read(_LARGEST_METADATA + 1)
+    if len(content) > _LARGEST_METADATA:
+        raise SourceFailureError(f"the metadata of `{setting.pattern}` are too large")
+    try:
+        told = json.loads(content)
+        listed = {str(one["snapshot-id"]): one for one in told.get("snapshots") or ()}
+        current = str(told.get("current-snapshot-id"))
+        version = setting.version or (current if current in listed else "")
+        lists = str(listed[version]["manifest-list"]) if version else ""
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        wanted = f"snapshot {setting.version}" if setting.version else "metadata that can be read"
+        raise SourceFailureError(f"`{setting.pattern}` has no {wanted}") from None
+    digest = _digest(_within(local_path(lists), folder)) if lists else "no rows"
+    said = f"{ICEBERG} {setting.pattern}: snapshot {version or 'none'}, {digest}"
+    return FileTable(setting, (file,), told=(said,), version=version)
+
+
+def _newest(place: Path, pattern: str) -> Path:
+    """Give the newest metadata: what a catalog of files has named, or the highest number."""
+    known: dict[int, list[Path]] = {}
+    for one in (place / "metadata").glob("*.metadata.json"):
+        if found := _METADATA.match(one.name):
+            known.setdefault(int(found[1]), []).append(one)
+    hint = place / "metadata" / "version-hint.text"
+    if (
+        hint.is_file()
+        and (text := hint.read_text(encoding="ascii")[:_LARGEST_HINT].strip()).isdigit()
+    ):
+        known = {number: files for number, files in known.items() if number == int(text)}
+    if not known:
+        raise SourceFailureError(f"there is no Iceberg table in `{pattern}`")
+    last = known[max(known)]
+    if len(last) > 1:
+        said = f"`{pattern}` has two newest states; name the file of metadata that counts"
+        raise SourceFailureError(said)
+    return last[0]
+
+
+def local_path(location: str) -> str:
+    """Give the path of a file that metadata name; raises `SourceFailureError` for another place."""
+    path = location.removeprefix("file://") if location.startswith("file:///") else location
+    path = path.removeprefix("file:") if path.startswith("file:/") else path
+    if "://" in path or "\0" in path:
+        raise SourceFailureError("a file of it lies on another machine: it is not read", "C0541")
+    return unquote(path) if path != location else path
+
+
+def _within(path: str, folder: Path) -> Path:
+    found = inside(path, folder)
+    if found is None:
+        raise SourceFailureError("a file of it leads out of the project")
+    if not found.exists():
+        raise SourceFailureError(f"there is no {found.name}")
+    return found
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
 
 
 def damaged(file: Path, what: str) -> SourceFailureError:

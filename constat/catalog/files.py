@@ -1181,6 +1181,10 @@ class FilesConnection(CopiedReading):
                 load_sheets(session, name, table.files, table.setting, self._seconds)
             case ".arrow" | ".arrows" | ".feather":
                 load_arrow(session, name, table.files, self._seconds)
+            case _ if table.setting.lake:
+                from constat.catalog.lakes import load_lake  # noqa: PLC0415  loaded when it is used
+
+                load_lake(session, name, table, self._folder, self._seconds)
             case _:
                 _, part = split_part(table.setting.pattern)
                 load_lines(session, name, table.files, part, self._seconds)

@@ -42,7 +42,10 @@ _OF_TEXTS: Final = ("separator", "encoding")
 _OF_LINES: Final = ("skip", "footer")
 _OF_FOOTER: Final = ("checked", "required", "optional")
 _OF_CELLS: Final = ("null", "locale", "unit")
-_KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS)
+DELTA: Final = "delta"
+ICEBERG: Final = "iceberg"
+LAKES: Final = (DELTA, ICEBERG)
+_KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS, *LAKES, "version")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 S3: Final = "s3"
 GCS: Final = "gs"
@@ -70,7 +73,9 @@ class TableFiles:
     rows, so that a file that lacks some is seen. `null` gives, by column, the texts that say
     that there is no value, and under `EVERY` those of all columns. `locale` says, by column, how
     numbers and days are spelled; where it says nothing they are spelled plainly. `unit` says, by
-    column, what stands before or behind each number. Columns are in small letters.
+    column, what stands before or behind each number. Columns are in small letters. `lake` names the
+    format of a folder that keeps versions of a table (`delta`, `iceberg`), `version` the one that
+    counts; the newest where it is empty.
     """
 
     pattern: str
@@ -85,6 +90,8 @@ class TableFiles:
     unit: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     optional: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
+    lake: str = ""
+    version: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -94,7 +101,12 @@ class TableFiles:
     @property
     def ending(self) -> str:
         """How the names of the files end."""
-        return _ending(split_part(self.pattern)[0])
+        return f".{self.lake}" if self.lake else _ending(split_part(self.pattern)[0])
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether its values bring their types."""
+        return bool(self.lake) or self.ending in TYPED
 
     @property
     def scheme(self) -> str:
@@ -116,8 +128,9 @@ class TableFiles:
         none = 0 if self.footer is None else "none"
         later = (self.checked,) if self.checked else ()
         more = (self.footer or none, sorted(self.unit.items()), self.optional, *later)
+        lake = (self.lake, self.version) if self.lake else ()
         # What was recorded before there were these keeps its name.
-        return repr((*said, *more) if any(more) else said)
+        return repr((*said, *more, *lake) if any((*more, *lake)) else said)
 
     @property
     def is_plain(self) -> bool:
@@ -204,6 +217,9 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         return TableFiles(pattern) if pattern else None
     said = f"a table of {what}"
     entries = sections.table(node, said, _KEYS)
+    lake = next((one for one in LAKES if one in entries), "")
+    if lake or "version" in entries:
+        return _lake(lake, entries, said, sections)
     if "file" not in entries:
         sections.complain("C0504", f"{said} names no `file`", node, hint="write `file: a.csv`")
         return None
@@ -225,6 +241,33 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
     )
     _check_kind(found, entries, said, sections)
     return found
+
+
+def _lake(
+    lake: str, entries: Mapping[str, Node], said: str, sections: Sections
+) -> TableFiles | None:
+    """Read the folder of a table that is kept in versions."""
+    others = sorted(entries.keys() - {lake, "version"})
+    if not lake or others:
+        key = others[0] if others else "version"
+        message = f"`{key}` of {said} does not go together with `{lake or 'version'}`"
+        hint = "write `orders: {delta: lake/orders, version: 3}`"
+        sections.complain("C0504", message, entries[key], hint=hint)
+        return None
+    path = sections.text(entries[lake], f"`{lake}` of {said}")
+    parts = PurePosixPath(path)
+    if not path or _REMOTE.match(path) or parts.is_absolute() or ".." in parts.parts:
+        if path:
+            note = "tables in versions lie in its folder"
+            message = "this path leads out of the project"
+            sections.complain("C0505", message, entries[lake], note=note)
+        return None
+    version = sections.text(entries.get("version"), f"`version` of {said}")
+    if version and not (version.isascii() and version.isdigit() and len(version) < _LONGEST_UNIT):
+        message = f"`version` of {said} is no number of a version or a snapshot"
+        sections.complain("C0504", message, entries["version"], hint="write `version: 3`")
+        return None
+    return TableFiles(path, lake=lake, version=version)
 
 
 def _check_kind(

@@ -35,7 +35,6 @@ from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
 from constat.library.listing import list_rules
 from constat.logic import OPEN, Constant, Open, Positive, Variable, display_value
-from constat.project.files import TYPED
 from constat.proof import decide
 from constat.session.spelling import shown_goal
 from constat.store.catalog import CatalogIndex, Entry
@@ -362,7 +361,7 @@ def remarks_of(
     Of a file that cannot be read there is nothing to say.
     """
     setting = database.files.get(table)
-    if setting is None or setting.ending in TYPED:
+    if setting is None or setting.is_typed:
         return
     try:
         cells = first_cells(connection, table, project.catalog.seconds)

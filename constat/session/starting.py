@@ -48,7 +48,7 @@ from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
-from constat.project.files import ENDINGS, JSON, TYPED, UTF_8, WORKBOOK, TableFiles
+from constat.project.files import DELTA, ENDINGS, ICEBERG, JSON, UTF_8, WORKBOOK, TableFiles
 from constat.project.reading import Expanded, expand
 from constat.session.catalog import (
     dialect_of,
@@ -129,6 +129,8 @@ def beginning(written: str, folder: Path, here: Path) -> Beginning:
 
 def _from_path(path: Path, folder: Path) -> Beginning:
     if path.is_dir():
+        if lakes := _lakes(path, folder):
+            return Beginning(_name(path.name), files=lakes)
         listed = sorted(one for one in path.iterdir() if one.is_file() and one.name[:1] != ".")
         found = [one for one in listed if _is_data(one)][:_MOST_FILES]
         if not found:
@@ -145,6 +147,26 @@ def _from_path(path: Path, folder: Path) -> Beginning:
     if not kind:
         raise _refused(f"`{path.name}` is of a kind that cannot be read")
     return _from_file(kind, path, folder)
+
+
+def _lakes(path: Path, folder: Path) -> dict[str, TableFiles]:
+    """Find the tables in versions that a folder is, or whose folders lie in it.
+
+    Files below them are no tables of their own: some are of rows that are gone.
+    """
+    found: dict[str, TableFiles] = {}
+    for one in [path, *sorted(other for other in path.iterdir() if other.is_dir())]:
+        if (one / "_delta_log").is_dir():
+            lake = DELTA
+        elif next((one / "metadata").glob("*.metadata.json"), None):
+            lake = ICEBERG
+        else:
+            continue
+        relative = _within(one, folder)
+        if Path(relative).is_absolute():
+            raise _outside(one, folder)
+        found[_other(_name(one.name), found)] = TableFiles(relative, lake=lake)
+    return found
 
 
 def _kind_of(path: Path) -> str:
@@ -437,8 +459,9 @@ def _entry(name: str, files: TableFiles) -> Iterator[str]:
     def said(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
-    if files.is_plain:
-        yield f"      {name}: {said(files.pattern)}"
+    if files.is_plain or files.lake:
+        lake = f"{{{files.lake}: {said(files.pattern)}}}"
+        yield f"      {name}: {lake if files.lake else said(files.pattern)}"
         return
     yield f"      {name}:"
     yield f"        file: {said(files.pattern)}"
@@ -794,7 +817,7 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
     project = Project(folder.resolve(), begun.name, {begun.name: database})
     with reading(database, project) as connection:
         for name, setting in begun.files.items():
-            if setting.ending in TYPED:
+            if setting.is_typed:
                 continue
             try:
                 cells = first_cells(connection, name, project.catalog.seconds)

@@ -259,7 +259,10 @@ def _looked(
     for name, table in tables.items():
         found.table(name, name, kind="file")
         try:
-            _describe(found, name, table, seconds)
+            if table.setting.lake and not table.failure:
+                _describe_lake(found, name, table, folder, seconds)
+            else:
+                _describe(found, name, table, seconds)
         except (SourceFailureError, QueryMistakeError) as problem:
             found.problem(name, problem.reason)
         except OSError as problem:
@@ -328,6 +331,21 @@ def _describe_arrow(found: Assembly, name: str, file: Path, seconds: float) -> N
     finally:
         session.close()
     found.table(name, name, kind="file", rows=float(str(count)))
+    for column in columns:
+        found.column(name, column_of(column.name, column.written, nullable=True))
+
+
+def _describe_lake(
+    found: Assembly, name: str, table: FileTable, folder: Path, seconds: float
+) -> None:
+    from constat.catalog.lakes import load_lake  # noqa: PLC0415  loaded when it is used
+
+    session = DuckSession(None)
+    try:
+        load_lake(session, name, table, folder, seconds, empty=True)
+        columns = session.columns(f"SELECT * FROM {named(name)}")  # noqa: S608  a name of the project
+    finally:
+        session.close()
     for column in columns:
         found.column(name, column_of(column.name, column.written, nullable=True))
 
