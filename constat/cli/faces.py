@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from constat.project.settings import LoginSetting
     from constat.server.workers import Peers
-    from constat.service.access import Access
+    from constat.service import Access
 
 _PORT = 8377
 _SERVER_PORT = 8378
@@ -76,8 +76,7 @@ def mcp_command(
         message = "agents need the package mcp, which is not installed"
         hint = "pip install 'constat[mcp]'"
         raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
-    from constat.service import Service  # noqa: PLC0415  loaded when it is used
-    from constat.service.access import access_of  # noqa: PLC0415  loaded when it is used
+    from constat.service import Service, access_of  # noqa: PLC0415  loaded when it is used
 
     known = tokens is not None or login is not None
     access = access_of(tokens, host, port, by, login) if known else None

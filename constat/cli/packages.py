@@ -44,8 +44,7 @@ from constat.project.places import PACKAGES
 from constat.project.reading import Sections
 from constat.session import Session
 from constat.session.cases import run_cases
-from constat.session.reviewing import compare_upgrade
-from constat.session.reviewing_report import effect_lines, effect_to_json
+from constat.session.reviewing import compare_upgrade, effect_lines, effect_to_json
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.proof.signing import SigningKey
     from constat.proof.translation import Translation
-    from constat.session.reviewing_report import Decided, Item
+    from constat.session.reviewing import Decided, Item
     from constat.store.drafts import Draft
 
 _RULES: Final = ("RULE", "HEAD", "OWNER", "CONFIDENCE", "STATE", "PLACE", "SAYS")

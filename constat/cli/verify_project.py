@@ -16,15 +16,6 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.proof.signing.trust import MOST_FILE_BYTES
 from constat.session import Session
-from constat.session.checking_openings import (
-    MOST_BYTES,
-    OpeningReport,
-    check_commitments,
-    check_openings,
-    demanding,
-    has_commitments,
-    read_openings,
-)
 from constat.session.decisions import Decisions
 from constat.session.signing import (
     SOURCE,
@@ -35,7 +26,18 @@ from constat.session.signing import (
     subject_of,
     trust,
 )
-from constat.session.snapshots import newer_snapshots, read_snapshot, unlogged_snapshots
+from constat.session.snapshots import (
+    MOST_OPENED_BYTES,
+    OpeningReport,
+    check_commitments,
+    check_openings,
+    demanding,
+    has_commitments,
+    newer_snapshots,
+    read_openings,
+    read_snapshot,
+    unlogged_snapshots,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,7 +63,7 @@ def verify_openings(
     if asked.openings is None:
         found = check_commitments(certificate, read)
     else:
-        opened = read_openings(read_file(asked.openings, MOST_BYTES))
+        opened = read_openings(read_file(asked.openings, MOST_OPENED_BYTES))
         found = check_openings(certificate, read, opened)
     records = Decisions(lambda: project).records() if project else ()
     newer, unlogged = newer_snapshots(read, records), unlogged_snapshots(read, records)

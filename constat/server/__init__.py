@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from constat.server.application import Application, run
 from constat.server.operations import Operation, openapi, operations
-from constat.service.access import (
+from constat.service import (
     ROLES,
     Access,
     Bounds,

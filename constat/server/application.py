@@ -45,8 +45,17 @@ from constat.server.operations import (
     operations,
 )
 from constat.server.workers import PeerGoneError, Peers, SharedTurns
-from constat.service import UNSEEN, Refused, Service, what_happens
-from constat.service.access import Access, Bounds, Caller, DeniedError, Turns
+from constat.service import (
+    UNSEEN,
+    Access,
+    Bounds,
+    Caller,
+    DeniedError,
+    Refused,
+    Service,
+    Turns,
+    what_happens,
+)
 from constat.store.clock import now
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.project.settings import CHECKS
 from constat.proof.formats import FORMATS
-from constat.service import Service
-from constat.service.access import Caller
+from constat.service import Caller, Service
 from constat.session.answers import Settled
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from constat.diagnostics.json_form import JsonObject
-    from constat.service.access import Bounds
+    from constat.service import Bounds
 
 Message = dict[str, Any]
 _LENGTH: Final = struct.Struct("!Q")

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+import time
+from collections import Counter
+from dataclasses import asdict, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.library.approvals import (
+    APPROVED,
     DRAFT,
     WITHDRAWN,
     Approval,
+    Hashes,
+    Standing,
+    Trust,
+    hashes_of,
     needed_for,
     parse_approvals,
+    project_trust,
+    read_approvals,
+    same_person,
     standing,
     why_proposed,
 )
@@ -27,6 +38,7 @@ from constat.library.reviewing.drafts import (
     read_draft,
 )
 from constat.library.reviewing.placement import (
+    Library,
     Placement,
     case_files,
     place_draft,
@@ -35,37 +47,557 @@ from constat.library.reviewing.placement import (
     write_placement,
     write_records,
 )
-from constat.logic import Comparison, Constant, Kind
+from constat.logic import Aggregate, Comparison, Constant, Kind
 from constat.model import ModelError
+from constat.project import APPROVER
+from constat.proof.signing import RULE_TYPE, Signer, Statement, sign_statement, write_envelope
+from constat.session.answers import Settled
 from constat.session.cases import checked_verdict
 from constat.session.models import Models
-from constat.session.reviewing_library import (
-    Approver,
-    ReviewedLibrary,
-    Subject,
-    approver_of,
-    check_may_approve,
-    word,
-)
-from constat.session.reviewing_report import SECONDS, Decided, Item, Review, effects
 from constat.store.clock import now
 from constat.store.drafts import Decision, Endorsement, NewDraft, check_decision
-from constat.syntax import print_rule
+from constat.syntax import print_row, print_rule
+from constat.syntax.lowering import is_proposed, letters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from constat.analysis import AnalysedProgram
     from constat.library.reviewing.placement import Tried
-    from constat.logic import Rule
+    from constat.logic import Predicate, Row, Rule
     from constat.model import Task
     from constat.model.asking import AskingClient
     from constat.project import Project
     from constat.proof.signing import SigningKey
-    from constat.session.reviewing_library import Numbers
-    from constat.session.reviewing_report import Effect
+    from constat.session.answers import AnswerRow, Answers
     from constat.session.session import Session
     from constat.store.drafts import Draft
+
+# A review as people and programs read it: what rules would change, before and after.
+
+SECONDS: Final = 30.0
+MOST_ROWS: Final = 2_000_000
+_MOST_PREDICATES: Final = 40
+_MOST_SHOWN: Final = 5
+ABSENT: Final = "absent"
+
+
+class Answering(Protocol):
+    """A session, as far as effects need one."""
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """The rules that count."""
+        ...
+
+    def query(self, query: str) -> Answers:
+        """Find all answers."""
+        ...
+
+
+@frozen
+class Transition:
+    """So many rows had one verdict and have another; `ABSENT` is that of rows not listed."""
+
+    before: str
+    after: str
+    count: int
+    shown: tuple[str, ...]
+
+
+@frozen
+class Effect:
+    """What becomes of one predicate: rows before and after, whether the sets are known.
+
+    `reason` says why the rows were not compared, or not all; empty where they were.
+    """
+
+    predicate: str
+    rows_before: int
+    rows_after: int
+    settled_before: str
+    settled_after: str
+    transitions: tuple[Transition, ...]
+    reason: str = ""
+
+    @property
+    def changes(self) -> int:
+        """The number of rows that differ."""
+        return sum(one.count for one in self.transitions)
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that nothing has changed."""
+        known = self.settled_before == self.settled_after != Settled.OPEN.value
+        return known and not self.transitions and not self.reason
+
+
+def effects(
+    before: Answering, after: Answering, heads: Iterable[str], *, seconds: float = SECONDS
+) -> tuple[Effect, ...]:
+    """Compare the predicates that rules for `heads` bear on, the nearest first.
+
+    What rests only on predicates that stay as they are stays as it is, and is not looked at.
+    """
+    until = time.monotonic() + seconds
+    predicates = after.program.program.predicates
+    using = _dependents(after.program)
+    waiting = dict.fromkeys(name for name in heads if name in predicates)
+    found: dict[str, Effect] = {}
+    while waiting:
+        name = next(iter(waiting))
+        del waiting[name]
+        if len(found) >= _MOST_PREDICATES or time.monotonic() > until:
+            reason = "not compared: there is no time left for it"
+            found[name] = Effect(name, 0, 0, "", "", (), reason)
+        else:
+            found[name] = _effect(predicates[name], before, after, until)
+        if not found[name].is_none:
+            waiting |= dict.fromkeys(one for one in using.get(name, ()) if one not in found)
+    return tuple(found.values())
+
+
+def _dependents(program: AnalysedProgram) -> dict[str, dict[str, None]]:
+    """Name for each predicate those whose rules speak about it."""
+    using: dict[str, dict[str, None]] = {}
+    for rule in program.rules:
+        for name in _mentioned(rule):
+            using.setdefault(name, {})[rule.head.predicate] = None
+    return using
+
+
+def _mentioned(rule: Rule) -> Iterator[str]:
+    for literal in rule.body:
+        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
+        for one in inner:
+            atom = getattr(one, "atom", None)
+            if atom is not None:
+                yield atom.predicate
+
+
+def _effect(predicate: Predicate, before: Answering, after: Answering, until: float) -> Effect:
+    known = predicate.name in before.program.program.predicates
+    try:
+        later = after.query(_goal(predicate)).checked()
+        earlier = before.query(_goal(predicate)).checked() if known else None
+    except ConstatError as problem:
+        reason = f"not compared: {problem.diagnostics[0].message}"
+        return Effect(predicate.name, 0, 0, "", "", (), reason)
+    stopped = later.stopped or (earlier.stopped if earlier is not None else "")
+    transitions, complete = ((), True) if stopped else _compare(predicate, earlier, later, until)
+    reason = f"not compared: {stopped}" if stopped else ""
+    if not complete:
+        reason = "only the first rows were compared"
+    return Effect(
+        predicate.name,
+        0 if earlier is None else len(earlier),
+        len(later),
+        "" if earlier is None else earlier.settled.value,
+        later.settled.value,
+        transitions,
+        reason,
+    )
+
+
+def _goal(predicate: Predicate) -> str:
+    return f"{predicate.name}({', '.join(f'?c{place}' for place in range(predicate.arity))})"
+
+
+def _compare(
+    predicate: Predicate, earlier: Answers | None, later: Answers, until: float
+) -> tuple[tuple[Transition, ...], bool]:
+    """Walk through both sides in the order of their values."""
+    counts: Counter[tuple[str, str]] = Counter()
+    shown: dict[tuple[str, str], list[str]] = {}
+    complete = True
+    for number, (row, *verdicts) in enumerate(_merged(earlier, later)):
+        if number >= MOST_ROWS or (number % 10_000 == 0 and time.monotonic() > until):
+            complete = False
+            break
+        pair = (verdicts[0], verdicts[1])
+        if _decided(pair[0]) != _decided(pair[1]):
+            counts[pair] += 1
+            examples = shown.setdefault(pair, [])
+            if len(examples) < _MOST_SHOWN:
+                examples.append(print_row(predicate, row))
+    found = tuple(
+        Transition(pair[0], pair[1], count, tuple(shown[pair]))
+        for pair, count in sorted(counts.items())
+    )
+    return found, complete
+
+
+def _decided(label: str) -> str:
+    """Leave out whether a row was proved or computed: which engine found it is no effect."""
+    return label.removesuffix(", not checked").replace("COMPUTED", "PROVED")
+
+
+def _merged(earlier: Answers | None, later: Answers) -> Iterator[tuple[Row, str, str]]:
+    """Yield each row of either side once, with its verdicts."""
+    olds: Iterator[AnswerRow] = iter(()) if earlier is None else iter(earlier)
+    news = iter(later)
+    old, new = next(olds, None), next(news, None)
+    while old is not None or new is not None:
+        if new is None or (old is not None and old.values < new.values):
+            if old is None:
+                raise TypeError("one side has a row")
+            yield old.values, old.verdict.label, ABSENT
+            old = next(olds, None)
+        elif old is None or new.values < old.values:
+            yield new.values, ABSENT, new.verdict.label
+            new = next(news, None)
+        else:
+            yield new.values, old.verdict.label, new.verdict.label
+            old, new = next(olds, None), next(news, None)
+
+
+# Both say the same; nothing is cut in JSON.
+
+
+@frozen
+class Item:
+    """A draft, or a proposed rule of a file (`kind` is `draft` or `rule`), in one line.
+
+    `identity` is what `approve` and `reject` take. `approvals` of `needed` are there.
+    """
+
+    identity: str
+    kind: str
+    status: str
+    purpose: str
+    goal: str
+    model: str
+    asked_by: str
+    at: str
+    rules: tuple[str, ...]
+    approvals: tuple[str, ...]
+    needed: int
+    reason: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Give it as a JSON object."""
+        return {name: _listed(value) for name, value in asdict(self).items()}
+
+
+@frozen
+class Review:
+    """What a person should know before they decide.
+
+    `file` is where the rules are or would be. `difference` is a unified one. `amended` are
+    predicates that were there and get rules, `replaced` the ids and texts of rules that give way.
+    `problem` says why it cannot be approved as it is; then the rest is empty.
+    """
+
+    item: Item
+    text: str
+    file: str = ""
+    difference: str = ""
+    amended: tuple[str, ...] = ()
+    replaced: tuple[tuple[str, str], ...] = ()
+    cases: tuple[Tried, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    remarks: tuple[str, ...] = ()
+    problem: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """Give it as a JSON object."""
+        return {
+            **self.item.to_json(),
+            "text": self.text,
+            "file": self.file,
+            "difference": self.difference,
+            "amended": list(self.amended),
+            "replaced": [{"id": one, "text": text} for one, text in self.replaced],
+            "cases": [
+                {"name": one.name, "own": one.own, "problems": list(one.problems)}
+                for one in self.cases
+            ],
+            "effects": [effect_to_json(one) for one in self.effects],
+            "remarks": list(self.remarks),
+            "problem": self.problem,
+        }
+
+    def to_lines(self) -> Iterator[str]:
+        """Give it for people."""
+        item = self.item
+        yield f"{item.kind} {item.identity}: {item.status}"
+        yield from _told("asked", item.purpose)
+        yield from _told("goal", item.goal)
+        drafter = item.model or "somebody"
+        yield from _told("drafted by", f"{drafter} at {item.at}" if item.at else drafter)
+        yield from _told("asked by", item.asked_by)
+        yield f"approvals: {len(item.approvals)} of {item.needed}" + (
+            f" ({', '.join(item.approvals)})" if item.approvals else ""
+        )
+        yield from _told("reason", item.reason)
+        yield ""
+        if self.problem:
+            yield from _indented(self.text)
+            yield ""
+            yield f"cannot be approved: {self.problem}"
+            return
+        for one in self.amended:
+            yield f"amends: {one}, which has rules or rows already"
+        for identity, text in self.replaced:
+            yield f"takes the place of {identity}:"
+            yield from _indented(text)
+        if self.difference:
+            yield from self.difference.rstrip("\n").split("\n")
+        else:
+            yield f"in {self.file}:"
+            yield from _indented(self.text)
+        yield ""
+        yield from self._findings()
+
+    def _findings(self) -> Iterator[str]:
+        failing = [one for one in self.cases if one.problems]
+        bare = self.item.kind == "draft" and not any(one.own for one in self.cases)
+        yield f"cases: {len(self.cases) - len(failing)} of {len(self.cases)} pass" + (
+            "; the draft brings none of its own" if bare else ""
+        )
+        for one in failing:
+            yield from (f"  {one.name}: {problem}" for problem in one.problems)
+        yield "effect on the present data:"
+        for effect in self.effects:
+            yield from effect_lines(effect)
+        if not self.effects:
+            yield "  none"
+        if self.remarks:
+            yield "remarks:"
+        yield from (f"  {one}" for one in self.remarks)
+
+
+@frozen
+class Decided:
+    """What a decision came to: the status that the draft or the rules have now.
+
+    `file` is where the rules are, `signed` whether the word is signed; `have` of the `needed`
+    approvals count.
+    """
+
+    identity: str
+    kind: str
+    status: str
+    rules: tuple[str, ...] = ()
+    file: str = ""
+    signed: bool = False
+    have: int = 0
+    needed: int = 0
+
+
+def _told(label: str, text: str) -> Iterator[str]:
+    if text:
+        first, *rest = text.split("\n")
+        yield f"{label}: {first}"
+        yield from (f"  {line}" for line in rest)
+
+
+def _indented(text: str) -> Iterator[str]:
+    return (f"  {line}" for line in text.rstrip("\n").split("\n"))
+
+
+def effect_lines(effect: Effect) -> Iterator[str]:
+    """Say in lines how the rows of a predicate differ."""
+    if effect.reason and not effect.transitions:
+        yield f"  {effect.predicate}: {effect.reason}"
+        return
+    rows = f"{effect.rows_before:,} rows before, {effect.rows_after:,} after"
+    yield f"  {effect.predicate}: {rows}, {effect.changes:,} differ" + (
+        f" ({effect.reason})" if effect.reason else ""
+    )
+    for one in effect.transitions:
+        more = f", and {one.count - len(one.shown):,} more" if one.count > len(one.shown) else ""
+        yield f"    {one.before} -> {one.after}: {', '.join(one.shown)}{more}"
+
+
+def effect_to_json(effect: Effect) -> dict[str, object]:
+    """Give it as JSON values."""
+    found = {name: _listed(value) for name, value in asdict(effect).items()}
+    found["transitions"] = [
+        {name: _listed(value) for name, value in asdict(one).items()} for one in effect.transitions
+    ]
+    return found
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+# The rules of a project as a reviewer sees them, and a person's word on them.
+
+
+@frozen
+class Subject:
+    """What a word is about: a rule by id and hashes, and the draft it was, if it was one."""
+
+    rule: str
+    hashes: Hashes
+    draft: str = ""
+    asked_by: str = ""
+
+
+@frozen
+class Approver:
+    """Who gives the word, and the key it is signed with, if any."""
+
+    name: str
+    key: SigningKey | None = None
+
+
+def approver_of(by: str, key: SigningKey | None, trust: Trust) -> Approver:
+    """Say who approves. Raises `ConstatError` where that person cannot."""
+    if key is None:
+        if trust.signed:
+            note = "the project trusts keys as approver, so that only signatures count"
+            raise _refused("the approval is not signed", "add `--key FILE`", note)
+        if not by.strip():
+            raise _refused("nobody is named", "add `--by NAME`")
+        return Approver(by.strip())
+    if by and not same_person(by, key.name):
+        raise _refused(f"the key is {key.name}'s", "leave `--by` out, or use one's own key")
+    if key.role != APPROVER:
+        hint = "make one: `constat keygen --role approver`"
+        raise _refused(f"the key signs as {key.role}, not as approver", hint)
+    if trust.signed and key.public.id not in trust.keys:
+        hint = "add its public key under `keys:` in constat.yaml with `roles: [approver]`"
+        raise _refused("the project does not trust this key", hint)
+    return Approver(key.name, key)
+
+
+def check_may_approve(approver: Approver, asked_by: str, trust: Trust) -> None:
+    """Raise `ConstatError` where four eyes are wanted and these are the same two."""
+    owner = "" if approver.key is None else trust.owners.get(approver.key.public.id, "")
+    own = same_person(approver.name, asked_by) or same_person(owner, asked_by)
+    if trust.setting.four_eyes and asked_by and own:
+        note = "the project asks for four eyes: `review: {four_eyes: true}`"
+        hint = "ask somebody else to approve it"
+        raise _refused(f"{asked_by} asked for this draft and cannot approve it", hint, note)
+
+
+def word(subject: Subject, approver: Approver, reason: str, at: str) -> Approval:
+    """Give the record of an approval."""
+    record = Approval(
+        rule=subject.rule,
+        digest=subject.hashes.rule,
+        action=APPROVED,
+        by=approver.name,
+        reason=reason,
+        at=at,
+        draft=subject.draft,
+        asked_by=subject.asked_by,
+        queries=subject.hashes.queries,
+    )
+    key = approver.key
+    if key is None:
+        return record
+    signer = Signer(key.role, key.name, APPROVED, key.public.id, at)
+    digest = record.digest.removeprefix("sha256:")
+    statement = Statement(RULE_TYPE, digest, signer, record.says())
+    line = write_envelope(sign_statement(statement, key)).decode().rstrip("\n")
+    return replace(record, envelope=line)
+
+
+def _refused(message: str, hint: str, note: str = "") -> ConstatError:
+    return ConstatError([Diagnostic("C0883", message, note=note, help=hint)])
+
+
+# It is one reading: after a decision another is made.
+
+Numbers = tuple[int, ...]
+
+
+class ReviewedLibrary:
+    """One reading of a project's rules, with the records beside them."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.texts: dict[str, str] = {}
+        places: dict[str, Path] = {}
+        self.program: AnalysedProgram = load_rules(project, self.texts, places)
+        self.library = Library(project, self.program, places)
+        self._records: dict[Path, tuple[Approval, ...]] = {}
+
+    @cached_property
+    def trust(self) -> Trust:
+        """What makes an approval count."""
+        return project_trust(self.project, now())
+
+    @cached_property
+    def written_by_models(self) -> Numbers:
+        """The numbers of the rules that models wrote, approved or not."""
+        rules = enumerate(self.program.rules)
+        return tuple(number for number, rule in rules if is_proposed(dict(rule.attributes)))
+
+    @cached_property
+    def landed(self) -> dict[str, Numbers]:
+        """The drafts that are approved and in a file, with the numbers of their rules."""
+        found: dict[str, Numbers] = {}
+        for number in self.written_by_models:
+            for identity in self.program.rules[number].attributes.get(DRAFT, "").split():
+                found[identity] = (*found.get(identity, ()), number)
+        return found
+
+    def named(self, name: str) -> Numbers:
+        """Find the rules with an id, or those of a statement with alternatives."""
+        rules = self.program.rules
+        bodied = [number for number, rule in enumerate(rules) if rule.body]
+        exact = tuple(n for n in bodied if rules[n].id == name)
+        if exact:
+            return exact
+        lettered = {f"{name}{letters(place)}" for place in range(len(rules))} if name else set()
+        return tuple(n for n in bodied if rules[n].id in lettered)
+
+    def rules(self, numbers: Numbers) -> tuple[Rule, ...]:
+        """Give the rules of these numbers."""
+        return tuple(self.program.rules[number] for number in numbers)
+
+    def file(self, number: int) -> Path:
+        """Give the file that a rule is in."""
+        rule = self.program.rules[number]
+        found = None if rule.span is None else self.library.places.get(rule.span.source)
+        if found is None:
+            message = f"the rule `{rule.id}` lies in no file of the project"
+            raise ConstatError([Diagnostic("C0884", message)])
+        return found
+
+    def shown(self, file: Path) -> str:
+        """Give a file as people know it: from the project, or by the name diagnostics use."""
+        for name, path in self.library.places.items():
+            if path == file:
+                return name
+        folder = self.project.folder
+        if file.is_relative_to(folder):
+            return file.relative_to(folder).as_posix()
+        return f"{file.parent.name}/{file.name}"
+
+    def records(self, number: int) -> tuple[Approval, ...]:
+        """Give the records beside a rule."""
+        folder = self.file(number).parent
+        if folder not in self._records:
+            self._records[folder] = read_approvals(folder)
+        return self._records[folder]
+
+    def hashes(self, number: int) -> Hashes:
+        """Give what an approval of a rule is bound to."""
+        return hashes_of(self.program, number)
+
+    def standing(self, number: int) -> Standing:
+        """Say what the records make of a rule."""
+        return standing(self.records(number), self.hashes(number), self.trust)
+
+    def subject(self, number: int) -> Subject:
+        """Say what a word about a rule is about; who asked is known from earlier records."""
+        rule = self.program.rules[number]
+        earlier = [one for one in self.records(number) if one.rule == rule.id]
+        draft = next((one.draft for one in reversed(earlier) if one.draft), "")
+        asked_by = next((one.asked_by for one in reversed(earlier) if one.asked_by), "")
+        return Subject(rule.id, self.hashes(number), draft, asked_by)
+
+    def subjects(self, numbers: Sequence[int]) -> tuple[Subject, ...]:
+        """Say what words about rules are about."""
+        return tuple(self.subject(number) for number in numbers)
+
 
 # Nothing is written, and no rule of a draft counts anywhere but in its review.
 

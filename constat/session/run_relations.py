@@ -13,6 +13,8 @@ from constat.catalog.fact_files import STDIN, FactFile, read_rows, row_pieces
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine import LazyEngine
 from constat.evaluation import (
+    ACCEPTED,
+    CONCEIVABLE,
     Answer,
     Evidence,
     Limits,
@@ -26,24 +28,78 @@ from constat.evaluation import (
 from constat.frozen import frozen
 from constat.logic import Atom, Kind, Variable
 from constat.project.settings import ALWAYS, OFF
-from constat.session.run_outcomes import stopped, whole
 from constat.sql import trees
 from constat.sql.relations import spelled_rows
 from constat.tiers.memory import Remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
     from constat.analysis import AnalysedProgram
     from constat.catalog.fact_ports import OutputFile
-    from constat.evaluation import Demand, Observer
+    from constat.evaluation import Demand, Failure, Observer, Outcome
     from constat.forward import Files, Results, Rows
     from constat.logic import Predicate, Row
     from constat.plan.forward import Strategy
     from constat.project.settings import SparkSetting
     from constat.recount import Recount
+
+# What the reference engine found of a program that is run as a whole.
+
+_MOST_SHOWN: Final = 10
+_OPTIONS: Final = (
+    ("time limit", "--timeout"),
+    ("did not finish within", "--timeout"),
+    ("memory", "--memory"),
+    (" MB of ", "--memory"),
+)
+"""Words of a reason, and the option of `constat run` that allows more."""
+
+
+def whole(outcome: Outcome, predicate: str) -> list[Row]:
+    """Give the rows of an outcome, sorted; raise where it is not the whole relation."""
+    rows: set[Row] = set(outcome.rows(predicate, ACCEPTED))  # type: ignore[arg-type]  # what is accepted has values
+    if any(row not in rows for row in outcome.rows(predicate, CONCEIVABLE)) and outcome.failures:
+        found = [_failed(outcome, one) for one in outcome.failures[:_MOST_SHOWN]]
+        more = len(outcome.failures) - len(found)
+        if more > 0:
+            found[-1] = replace(found[-1], note=f"and {more:,} more instances of rules err")
+        raise ConstatError(found)
+    if outcome.stopped:
+        raise stopped(outcome.stopped, ())
+    return sorted(rows)
+
+
+def _failed(outcome: Outcome, failure: Failure) -> Diagnostic:
+    rule = outcome.program.rules[failure.rule]
+    bindings = ", ".join(f"?{name} = {value}" for name, value in failure.bindings.items())
+    return Diagnostic(
+        "C0608",
+        f"rule `{rule.id}` cannot be evaluated: {failure.reason}",
+        rule.span,
+        label=f"with {bindings}" if bindings else "",
+        note="a relation without these rows would look whole, so nothing was written",
+        help="leave the values out that it is not defined for, for example by `?y != 0`",
+    )
+
+
+def stopped(reason: str, notes: Sequence[str]) -> ConstatError:
+    """Say that a bound was reached, which option raises it, and what was finished by then."""
+    named = dict.fromkeys(f"`{option}`" for word, option in _OPTIONS if word in reason)
+    more = f"allow more by {' or '.join(named)}, or " if named else ""
+    return ConstatError(
+        [
+            Diagnostic(
+                "C0609",
+                f"the evaluation was stopped: {reason}",
+                note="; ".join([*notes, "no file is half written"]),
+                help=f"{more}make the program ask for less",
+            )
+        ]
+    )
+
 
 # The lines and their order are those that `fact_writing` and `sorted` would give; so only kinds
 # whose text DuckDB writes in the same way may come here, and it compares texts by code points.

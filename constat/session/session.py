@@ -10,40 +10,40 @@ Example: `with Session() as session: session.prove("is_vip(C001)")`.
 from __future__ import annotations
 
 import json
+import os
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.diagnostics.interruption import StoppedError
 from constat.engine import LazyEngine
-from constat.evaluation import Limits, Verdict
+from constat.evaluation import Limits, Verdict, ignore_event
 from constat.evaluation.clock import moment
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
-from constat.project import Project, find_project, load_project
+from constat.project import APPROVALS_FILE, Project, find_project, load_project
 from constat.project.settings import CHECKS, OFF, asked_by
 from constat.proof import decide
 from constat.proof.certificate import Told
+from constat.proof.decoding import read_members
 from constat.proof.encoding import sha256
 from constat.proof.projection import facts_apart, reading_least
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
-from constat.session.asked_goals import goal_text, read_goal, read_query
-from constat.session.asking import Asking
+from constat.session.asked_goals import AskedGoal, goal_text, read_goal, read_query, with_asked
 from constat.session.bench import Bench, values_of
-from constat.session.options import BulkOptions, LogAs, PopulationWish
-from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
-from constat.session.result import Result, checked, result_of
-from constat.session.reviewing_questions import Reviewing, stamp_of, watched
-from constat.session.solving import Solving
+from constat.session.leaves import LeafReport, reread, written_goal
+from constat.session.options import SECONDS, BulkOptions, LogAs, PopulationWish
+from constat.session.result import Result, Wish, checked, result_of
+from constat.session.stale_rules import PresentRules
 from constat.session.stated import StatedFacts
-from constat.session.verifying import Verifying
 from constat.store import CertificateStore, FactStore
 from constat.store.checks import CheckStore
 from constat.store.clock import now
@@ -53,52 +53,141 @@ from constat.tiers import Chain, build_externals, rule_facts
 from constat.tiers.declarations import reads_by_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from threading import Event
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Externals, Observer
+    from constat.authoring.discovery import DiscoveryTools
+    from constat.catalog import SchemaManager
+    from constat.check import Report
+    from constat.documents import Documents
+    from constat.evaluation import Event, Externals, Observer
+    from constat.explore.answered import ExplorationState, Explored, StepRecordView
+    from constat.explore.events import Telling
+    from constat.explore.plan import Plan
     from constat.library import Checked
     from constat.library.loading import LeftOut
+    from constat.library.reviewing.confirmations import Confirmations
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Predicate, Value
+    from constat.model import Client, Usage
     from constat.project.settings import Sight, SparkSetting
+    from constat.proof.comparison import Comparison
     from constat.proof.decide import Decision
     from constat.proof.sentences import Speech
+    from constat.proof.signing import SigningKey
+    from constat.proof.translation import Translation
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
-    from constat.session.asked_goals import AskedGoal, Goal
+    from constat.session.asked_goals import Goal
+    from constat.session.catalog import DraftedTables
     from constat.session.checking import Checks
+    from constat.session.counterfactuals import Counterfactuals
     from constat.session.current import Watch
+    from constat.session.decisions import Decisions
+    from constat.session.exploring import Exploring
+    from constat.session.facts_of_text import Told as ToldInWords
     from constat.session.handed import Rules
-    from constat.session.models import Models
+    from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
+    from constat.session.leaves import JoinedDraft
+    from constat.session.many_proofs import FoundProofs
+    from constat.session.models import ModelListing, Models
+    from constat.session.plan_approvals import Plans, Review
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.population import WrittenPopulation
     from constat.session.querying import Compiled
+    from constat.session.recording import RecordedAnswers
+    from constat.session.replaying import LiveReplay, Replay
+    from constat.session.result import Answered
+    from constat.session.reviewing import Reviews
+    from constat.session.row_proofs import RowProofs
+    from constat.session.signing import SignatureReport
+    from constat.session.snapshots import SignedSnapshot
+    from constat.session.stale import Present, StaleReport
     from constat.session.stored_answers import KeptAnswers, MaterializedResults
     from constat.store.checks import Difference
+    from constat.store.drafts import DraftStore
+    from constat.store.explored import Exploration
     from constat.tiers import Tiers
 
+
+def _unwritten(result: Result) -> Result:
+    return result
+
+
+Stamps = dict[Path, tuple[object, ...]]
+"""Files and folders, each with what changes when it does."""
+_RULE_FILE: Final = ".dl"
+
+
+def watched(project: Project) -> Stamps:
+    """Give the stamps of what decides which rules a project has; nothing is read."""
+    folders = dict.fromkeys((*(one.parent for one in project.rules), *project.rule_roots))
+    approvals = (one / APPROVALS_FILE for one in folders)
+    files = (project.folder / project.config_name, *project.rules, *approvals)
+    return stamp_of((*files, *folders))
+
+
+def stamp_of(paths: Iterable[Path]) -> Stamps:
+    """Give the stamps of files and folders; a folder's are the names of its rule files."""
+    return {one: _stamp(one) for one in paths}
+
+
+def _stamp(path: Path) -> tuple[object, ...]:
+    try:
+        if path.is_dir():
+            names = os.listdir(path)  # noqa: PTH208  names alone, and no paths
+            return tuple(sorted(name for name in names if name.endswith(_RULE_FILE)))
+        found = path.stat()
+    except OSError:
+        return ()
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+class Translated(Protocol):
+    """An answer: of `ask`, `prove`, `solve`, or a later question of theirs."""
+
+    @property
+    def translation(self) -> Translation | None:
+        """What was read from the question."""
+        ...
+
+
+class Proving(Protocol):
+    """A session as far as a goal can be proved in it."""
+
+    def prove(
+        self,
+        goal: str,
+        *,
+        exhaust: bool = False,
+        minimal: str | None = None,
+        observe: Observer | None = None,
+    ) -> Result:
+        """Prove or disprove a goal."""
+        ...
+
+    def query(
+        self,
+        query: str,
+        *,
+        confidence: bool = False,
+        engine: str = "auto",
+        observe: Observer | None = None,
+    ) -> Answers:
+        """Find all answers of a goal with variables."""
+        ...
+
+
 _Found = TypeVar("_Found")
+_WithUsage = TypeVar("_WithUsage", "Result", "Answers")
 # A source that changed while it was read is read again, as long as little time has gone.
 _ATTEMPTS: Final = 4
 _SHARE_TO_START_ANEW: Final = 0.1
 _MOST_DIFFERENCES: Final = 5
 
 
-class Session(
-    Observed,
-    Questions,
-    Comparing,
-    Recording,
-    ModelAsking,
-    Asking,
-    Reviewing,
-    Verifying,
-    Catalogued,
-    Solving,
-):
+class Session:
     """Answers goals about one project. Nothing is opened before the first question.
 
     `project` is a folder; without one the project is found from the present folder upward, or,
@@ -113,6 +202,20 @@ class Session(
     Processes may each have a session on one project.
     """
 
+    _unrecorded: tuple[Diagnostic, ...] = ()
+    """What was wrong with the record, in the last evaluation that used it."""
+    _models: Models | None = None
+    _plan_remarks: tuple[Diagnostic, ...] = ()
+    planning: bool = True
+    """Whether sub-plans may be drafted; not where only what is approved counts."""
+    _read: Stamps | None = None
+    joined: JoinedProgram | None = None
+    """The drafts that have joined this session, if any have."""
+    _catalog: SchemaManager | None = None
+    _documents: Documents | None = None
+    allow_unconfined: bool = False
+    """Whether code may run where nothing keeps it in, if the configuration allows that too."""
+
     def __init__(
         self,
         project: Project | Path | str | None = None,
@@ -123,8 +226,11 @@ class Session(
         locale: str | None = None,
         sight: Sight | None = None,
     ) -> None:
-        super().__init__()
-        self._stop: Event | None = None
+        self._observe: Observer = ignore_event
+        self._telling = threading.RLock()
+        # Threads that share a session take turns.
+        self._turn = threading.RLock()
+        self._stop: threading.Event | None = None
         self._handed = None
         if rules is not None or facts is not None:
             from constat.session.handed import HandedOver  # noqa: PLC0415  loaded when it is used
@@ -897,7 +1003,7 @@ class Session(
         return self._said
 
     @contextmanager
-    def stoppable(self, stop: Event) -> Iterator[None]:
+    def stoppable(self, stop: threading.Event) -> Iterator[None]:
         """Let another thread end what is asked meanwhile: once `stop` is set, `StoppedError`.
 
         What waits for a source goes on until `cancel` is called as well.
@@ -941,6 +1047,948 @@ class Session(
             where=self.project.config_name,
             now=moment if self._stop is None else self._moment,
         )
+
+    @contextmanager
+    def observing(self, observe: Observer | None) -> Iterator[None]:
+        """Let somebody hear what happens meanwhile; with `None` whoever listens goes on."""
+        before = self._observe
+        if observe is not None:
+            self._observe = observe
+        try:
+            yield
+        finally:
+            self._observe = before
+
+    def _tell(self, event: Event) -> None:
+        # The tiers and models outlive one question; whoever observes the present one hears them.
+        with self._telling:
+            self._observe(event)
+
+    def row_proofs(self, query: str) -> RowProofs:
+        """Make ready to prove many rows of one query, each with a proof of least height.
+
+        The result is computed once and held in memory, until what this gives is closed. Raises
+        `ConstatError` as `query` does.
+        """
+        from constat.session import row_proofs as proving  # noqa: PLC0415  loaded when it is used
+
+        found: RowProofs = proving.row_proofs(
+            self._bench(), query, lambda goal: self.prove(goal, minimal="height")
+        )
+        return found
+
+    def why_not(
+        self, goal: Goal, *, most: int = 40, observe: Observer | None = None
+    ) -> WhyNotResult:
+        """Say why a goal does not hold: how far each rule gets, and what stops it there.
+
+        `most` bounds the number of conclusions that are looked into. A goal that holds is shown
+        with its proof; one that is open with what is missing. Raises `ConstatError` as `prove`.
+        """
+        from constat.session.hypotheses import why_not  # noqa: PLC0415  loaded when it is used
+
+        return why_not(self._bench(), goal_text(goal), most=most, observe=observe)
+
+    def counterfactuals(self, refused: WhyNotResult) -> Counterfactuals:
+        """Find small changes of rows after which a refused goal would hold, each tried.
+
+        A number that sources gave moves by what is lacking, or a row is taken away; what is
+        returned was confirmed by `what_if`. Raises `ConstatError` as `what_if`.
+        """
+        from constat.session.counterfactuals import Counterfactuals  # noqa: PLC0415  loaded when it is used
+
+        if refused.refutation is None:
+            return Counterfactuals((), 0, stopped=False)
+        return self._tried(refused.result)
+
+    def _with_changes(self, result: Result) -> Result:
+        """Give the result of a "no" with the changes that turn it, for its certificate."""
+        if result.verdict not in {Verdict.DISPROVED, Verdict.DISPROVED_UNDER}:
+            return result
+        changes = tuple(one.as_json() for one in self._tried(result).found)
+        return result.told_with(changes)
+
+    def _tried(self, result: Result) -> Counterfactuals:
+        from constat.session.counterfactuals import counterfactuals  # noqa: PLC0415  loaded when it is used
+
+        return counterfactuals(
+            result.certificate,
+            lambda remove, add: self.what_if(
+                result.goal, remove=[remove] if remove else [], add=[add] if add else []
+            ),
+        )
+
+    def what_if(  # noqa: PLR0913  each kind of supposition has a name
+        self,
+        goal: Goal,
+        *,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        settings: Mapping[str, str] | None = None,
+        rules: Sequence[Path | str] = (),
+        query: bool = False,
+        observe: Observer | None = None,
+    ) -> WhatIf:
+        """Answer a goal as if facts were there or not, values others, rules others.
+
+        `add` and `remove` are facts (in `remove`, variables stand for any value), `settings` are
+        values of the configuration by name, `rules` are files whose rules are added or take the
+        place of those with the same id, or of a file with the same name. With `query` the goal is
+        a conjunction. Raises `ConstatError` for what cannot be supposed.
+        """
+        from constat.session.hypotheses import what_if  # noqa: PLC0415  loaded when it is used
+        from constat.session.suppositions import Suppositions  # noqa: PLC0415  loaded when it is used
+
+        supposed = Suppositions(
+            tuple(add), tuple(remove), tuple((settings or {}).items()), tuple(rules)
+        )
+        return what_if(self._bench(), goal_text(goal), supposed, query=query, observe=observe)
+
+    def missing_facts(
+        self,
+        goal: Goal,
+        *,
+        top: int = 3,
+        abducible: Mapping[str, str] | None = None,
+        removable: Mapping[str, str] | None = None,
+        seconds: float = 10.0,
+        observe: Observer | None = None,
+    ) -> MissingFacts:
+        """Find the cheapest sets of facts that would prove a goal, each tried by `what_if`.
+
+        Facts of predicates declared `@[abducible(cost = 2)]` may be supposed, and those of
+        predicates declared `@[removable(cost = 1)]` taken away; `abducible` and `removable` name
+        further ones with their costs. `top` sets are looked for, the cheapest first.
+        """
+        from constat.session.hypotheses import Asked, missing_facts  # noqa: PLC0415  loaded when it is used
+
+        asked = Asked(
+            top, tuple((abducible or {}).items()), tuple((removable or {}).items()), seconds
+        )
+        return missing_facts(self._bench(), goal_text(goal), asked, observe=observe)
+
+    def proofs(
+        self,
+        goal: str,
+        *,
+        ranking: str = "height",
+        seconds: float = SECONDS,
+        observe: Observer | None = None,
+        log: LogAs | None = None,
+    ) -> FoundProofs:
+        """Find the proofs of a goal, the most confident first, each when it is asked for.
+
+        Of equally confident ones the lower comes first, or with the ranking `size` the smaller.
+        Looking for them ends after so many `seconds`. Each result has a certificate of its own and
+        is written into the log of decisions as in `prove`.
+        """
+        bench = self._bench()
+        from constat.session.many_proofs import find_proofs  # noqa: PLC0415  loaded when it is used
+
+        write = _unwritten
+        if log is not None or bench.project.log.on:
+            from constat.session import decisions as logging  # noqa: PLC0415  loaded when it is used
+
+            decisions = logging.Decisions(lambda: bench.project)
+            wish = decisions.require(log)
+
+            def write(result: Result) -> Result:
+                written: Result = decisions.write(result, wish)
+                return written
+
+        found: FoundProofs = find_proofs(
+            bench, goal, ranking=ranking, seconds=seconds, observe=observe, write=write
+        )
+        self._record(found.first)
+        return found
+
+    def diff(self, before: bytes, after: bytes | None = None) -> Comparison:
+        """Tell what differs between two certificates, or between one and the present.
+
+        Without `after` the goal is proved again. Raises `ConstatError` where a certificate is
+        rejected, or the project does not know its goal.
+        """
+        program = self._bench().program
+        from constat.session.replaying import compare_certificates, compare_with_present  # noqa: PLC0415  loaded when it is used
+
+        if after is not None:
+            between: Comparison = compare_certificates(before, after, program)
+            return between
+        found: Comparison
+        found, _ = compare_with_present(before, program, self._prove_anew)
+        return found
+
+    def replay(self, certificate: bytes) -> Replay:
+        """Make a certificate again from its own record; needs no project.
+
+        Raises `ConstatError` where it is rejected.
+        """
+        from constat.session import replaying  # noqa: PLC0415  loaded when it is used
+
+        found: Replay = replaying.replay(certificate)
+        return found
+
+    def replay_live(self, certificate: bytes) -> LiveReplay:
+        """Prove a certificate's goal again and read each of its facts again, from the sources.
+
+        Raises `ConstatError` where it is rejected, or the project does not know its goal.
+        """
+        program = self._bench().program
+        from constat.session import replaying  # noqa: PLC0415  loaded when it is used
+
+        with self._asking_anew() as externals:
+            found: LiveReplay = replaying.replay_live(
+                certificate, program, externals, self._prove_anew
+            )
+        return found
+
+    @property
+    def recorded(self) -> RecordedAnswers:
+        """What was recorded for `as_of`, to look at and to shorten."""
+        bench = self._bench()
+        from constat.session import recording as looking  # noqa: PLC0415  loaded when it is used
+
+        found: RecordedAnswers = looking.RecordedAnswers(bench.project, bench.program)
+        return found
+
+    def kept(self, identity: str) -> bytes:
+        """Give the certificate that `keep` has kept under an identity (`sha256:...`)."""
+        return CertificateStore(self._bench().project.state).read(identity)
+
+    def _record(self, result: Result, *, every: bool = False) -> None:
+        """Record what a result was made from, where somebody wants that, and sees all of it."""
+        if self._sight is not None:
+            return
+        bench = self._bench()
+        predicates = bench.program.program.predicates.values()
+        named = any(one.source and "record" in one.source.parameters for one in predicates)
+        setting = bench.project.record
+        if every or named or setting.every or setting.sources:
+            # Most programs record nothing: they start without what does.
+            from constat.session.recording import record_result  # noqa: PLC0415  loaded when it is used
+
+            self._unrecorded = record_result(bench, result, every=every)
+
+    def _decide_as_of(
+        self,
+        asked: AskedGoal,
+        time: str,
+        *,
+        exhaust: bool,
+        minimal: str | None,
+        observe: Observer | None,
+    ) -> Result:
+        """Decide a goal from what was recorded at a time."""
+        from constat.session.recording import decide_as_of  # noqa: PLC0415  loaded when it is used
+
+        bench = self._bench()
+        found: Result
+        found, self._unrecorded = decide_as_of(
+            replace(bench, program=asked.program) if asked.text else bench,
+            asked.atom,
+            time,
+            exhaust=exhaust,
+            ranking=None if minimal is None else Ranking(minimal),
+            speech=self.speech,
+            observe=observe,
+        )
+        return found.asked_as(asked.text) if asked.text else found
+
+    def _prove_anew(self, goal: Atom, *, exhaust: bool) -> Result:
+        """Prove a goal with everything asked anew."""
+        with self._opened().anew():
+            self._opened().forget()
+            return self._decide(goal, exhaust=exhaust)
+
+    @contextmanager
+    def _asking_anew(self) -> Iterator[Externals]:
+        """Give the external predicates; nothing that was kept is served as long as it lasts."""
+        with self._turn:
+            tiers = self._opened()
+            with tiers.anew():
+                tiers.forget()
+                try:
+                    yield tiers.externals
+                finally:
+                    tiers.release()
+
+    @property
+    def decisions(self) -> Decisions:
+        """The log of decisions: what was decided, what is held, what has expired."""
+        from constat.session import decisions as logging  # noqa: PLC0415  loaded when it is used
+
+        found: Decisions = logging.Decisions(lambda: self.project)
+        return found
+
+    def sign(self, certificate: bytes, key: SigningKey, meaning: str) -> bytes:
+        """Sign a certificate that the checker accepts; gives a line for the file beside it.
+
+        `meaning` is `produced`, `approved`, `reviewed` or `audited`; `constat.proof.signing` reads
+        keys. Raises `ConstatError` for a certificate that is rejected.
+        """
+        from constat.session.signing import sign_certificate  # noqa: PLC0415  loaded when it is used
+
+        line: bytes = sign_certificate(certificate, key, meaning)
+        return line
+
+    def check_signatures(
+        self, certificate: bytes, signatures: bytes, roles: Sequence[str]
+    ) -> SignatureReport:
+        """Judge the signatures of an accepted certificate by the keys of the project.
+
+        Each of the roles must have signed. Raises `ConstatError` where no key is trusted for one.
+        """
+        from constat.session import signing  # noqa: PLC0415  loaded when it is used
+
+        trusted, wanted = signing.trust((), roles, self.project)
+        report: SignatureReport = signing.check_signatures(
+            signing.subject_of(certificate), signatures, trusted, wanted
+        )
+        return report
+
+    def snapshot(
+        self, predicate: str, key: SigningKey, first: Sequence[str] = ()
+    ) -> SignedSnapshot:
+        """Commit to all rows of a predicate, sorted by the columns `first` before the others.
+
+        Raises `ConstatError` where the rows are not all there, certain and of one source.
+        """
+        from constat.session.snapshots import sign_snapshot, take_snapshot  # noqa: PLC0415  loaded when it is used
+
+        taken = take_snapshot(self._bench(), predicate, first)
+        signed: SignedSnapshot = sign_snapshot(taken, key)
+        return signed
+
+    def openings(
+        self, certificate: bytes, snapshots: Sequence[tuple[bytes, str]], *, inside: bool = False
+    ) -> bytes:
+        """Open what an accepted certificate shows, in signed snapshots, each with its name.
+
+        Gives a file of openings, or, with `inside`, the certificate with these in it. Raises
+        `ConstatError` where a source has changed since, or the openings are too large to go inside.
+        """
+        from constat.session import snapshots as opening  # noqa: PLC0415  loaded when it is used
+
+        read = [opening.read_snapshot(content, {}, name) for content, name in snapshots]
+        write = opening.open_inside if inside else opening.open_certificate
+        found: bytes = write(self._bench(), certificate, read)
+        return found
+
+    @property
+    def models(self) -> Models:
+        """The language models: clients by task, what may be spent, what was."""
+        if self._models is None:
+            from constat.session.models import Models  # noqa: PLC0415  loaded when it is used
+
+            self._models = Models(self.project, serve=self._serve, observe=self._tell)
+        return self._models
+
+    @property
+    def model_listing(self) -> ModelListing:
+        """What the models are and have used, to look at."""
+        from constat.session import models as listing  # noqa: PLC0415  loaded when it is used
+
+        found: ModelListing = listing.ModelListing(self.models, self.project.models)
+        return found
+
+    @property
+    def model_notes(self) -> tuple[str, ...]:
+        """What to say about the models that were asked, or whose replies were replayed."""
+        return () if self._models is None else self._models.notes
+
+    @property
+    def model_usage(self) -> dict[str, object] | None:
+        """What the models have used in this session, for programs; `None` where none was asked."""
+        models = self._models
+        if models is None or not (models.usage.calls or models.ledger.replayed):
+            return None
+        return models.usage_json
+
+    @property
+    def _used(self) -> Usage | None:
+        """What models have used so far; `None` where the session has not come to any."""
+        return None if self._models is None else self._models.usage
+
+    def _with_usage(self, result: _WithUsage, before: Usage | None) -> _WithUsage:
+        """Give a result, or answers, with what models have used since then."""
+        used = self._used
+        if used is None:
+            return result
+        found = replace(result, usage=used if before is None else used - before)
+        if "certificate" in vars(result):
+            # It says nothing of models, and may have taken long to write.
+            vars(found)["certificate"] = vars(result)["certificate"]
+        return found
+
+    @property
+    def _model_warnings(self) -> tuple[Diagnostic, ...]:
+        return () if self._models is None else self._models.warnings
+
+    def _close_models(self) -> None:
+        # What was spent stays in the books of the session, which may be used again.
+        if self._models is not None:
+            self._models.close()
+
+    def ask(  # noqa: PLR0913  each kind of wish has a name
+        self,
+        question: str,
+        *,
+        require_approved: bool = False,
+        by: str = "",
+        minimal: str | None = None,
+        as_of: str | None = None,
+        client: Client | None = None,
+        observe: Observer | None = None,
+        log: LogAs | None = None,
+        conversation: str = "",
+        accept_goal: str = "",
+        require_confirmed: bool = False,
+    ) -> Answered:
+        """Answer a question such as `Is customer C001 a VIP?`.
+
+        A language model of the project turns it into a goal over the project's predicates, with
+        new rules where these do not suffice. The rules are checked, kept as a draft, and the goal
+        is proved; what rests on the draft is UNDER that assumption. With `require_approved` no
+        draft is used: a question that needs one is refused. A question that goes on with a named
+        `conversation` is told what was said in it before (see `conversing`). The answer is settled
+        (exit code 0 or 5) only where a person stands for the goal: `accept_goal` names the goal
+        that is meant, `confirm` keeps that it was; with `require_confirmed` the exit code is else
+        4. Raises `ConstatError` where no proposal passes the checks, where another goal than
+        the accepted one comes out, and as `prove` does.
+        """
+        from constat.session import asking_steps  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
+            *(require_approved, by, minimal, as_of, log, conversation),
+            *(accept_goal, require_confirmed),
+        )
+        over = partial(
+            asking_steps.drafted_session, self._whole, cache=self._serve, locale=self._locale
+        )
+        with self.observing(observe):
+            return asking_steps.answer(
+                self._whole, question, wish, over=over, client=client, observe=observe
+            )
+
+    def confirm(self, answer: Translated, *, by: str) -> Translation:
+        """Keep a person's word that the goal holds exactly when the answer to the question is yes.
+
+        It is bound to the question, the goal, today's date if the goal depends on it, and all rules
+        and sources below the goal: any change ends it. Raises `ConstatError` where the goal was
+        typed, or nobody is named.
+        """
+        if answer.translation is None:
+            raise TypeError("an answer to a question has no translation")
+        return self.confirmations.confirm(answer.translation, by)
+
+    def translation_of_draft(self, identity: str, *, accept_goal: str = "") -> Translation | None:
+        """Say what the question of a draft was read as, and who has confirmed that.
+
+        Nothing where the draft was written for no question, or has no goal any more. Raises
+        `ConstatError` where `accept_goal` is another goal, or there is no such draft.
+        """
+        from constat.session.asking_steps import translation_of_draft  # noqa: PLC0415  loaded when it is used
+
+        return translation_of_draft(self._whole, identity, accept_goal)
+
+    def prove_draft(self, identity: str, *, observe: Observer | None = None) -> Result:
+        """Prove the goal of a draft's question anew, such as after a fact for it was stated.
+
+        Raises `ConstatError` where the draft has no goal, and as `prove` does.
+        """
+        from constat.session.asking_steps import prove_draft  # noqa: PLC0415  loaded when it is used
+
+        return prove_draft(self._whole, identity, observe)
+
+    @property
+    def confirmations(self) -> Confirmations:
+        """Who has confirmed which goal for which question; they can be withdrawn."""
+        from constat.library.reviewing.confirmations import Confirmations  # noqa: PLC0415  loaded when it is used
+
+        return Confirmations(self.project.state)
+
+    def transcripts(self) -> tuple[str, ...]:
+        """Name the records of questions that were asked."""
+        from constat.store.replacing import Transcripts  # noqa: PLC0415  loaded when it is used
+
+        return Transcripts(self.project.state).identities()
+
+    def transcript(self, identity: str) -> dict[str, Any]:
+        """Give the record of a question. Raises `ConstatError` where there is none."""
+        from constat.store.replacing import Transcripts  # noqa: PLC0415  loaded when it is used
+
+        return Transcripts(self.project.state).read(identity)
+
+    def _sub_planned(
+        self,
+        result: Result,
+        prove: Callable[[Proving], Result],
+        limits: Limits,
+        observe: Observer | None,
+    ) -> Result:
+        """Have what an undecided goal lacks planned, where the project names such predicates.
+
+        `prove` proves the goal once more in a session that the plans have joined, within what is
+        left of `limits`.
+        """
+        if result.verdict is not Verdict.UNRESOLVED:
+            return result
+        found: Result = self._planned(result, prove, limits, observe, of_rows=False)
+        return found
+
+    def _sub_planned_rows(
+        self,
+        answers: Answers,
+        query: Callable[[Proving], Answers],
+        limits: Limits,
+        observe: Observer | None,
+    ) -> Answers:
+        """Have what leaves the answers of a query open planned, as for a goal."""
+        if answers.exit_code != Verdict.UNRESOLVED.exit_code:
+            return answers
+        found: Answers = self._planned(answers, query, limits, observe, of_rows=True)
+        return found
+
+    def _planned(
+        self,
+        first: Any,  # noqa: ANN401  a result or answers
+        again: Callable[[Proving], Any],
+        limits: Limits,
+        observe: Observer | None,
+        *,
+        of_rows: bool,
+    ) -> Any:  # noqa: ANN401  what was given, or what came instead
+        self._plan_remarks = ()
+        if not (self.planning and self.project.sub_plans.predicates):
+            return first
+        from constat.session import asking_steps  # noqa: PLC0415  loaded when it is used
+
+        lacking = asking_steps.lacking_rows if of_rows else asking_steps.lacking
+        with self.observing(observe):
+            planned = asking_steps.with_sub_plans(
+                *(self._whole, first, again, lacking, limits),
+                cache=self._serve,
+                locale=self._locale,
+            )
+        self._plan_remarks = planned.remarks
+        return planned.result
+
+    @property
+    def drafts(self) -> DraftStore:
+        """The quarantine: what was drafted, and what became of it."""
+        from constat.store.drafts import DraftStore  # noqa: PLC0415  loaded when it is used
+
+        return DraftStore(self.project.state)
+
+    @property
+    def reviews(self) -> Reviews:
+        """Reviews of drafts and proposed rules: what they would change; approve and reject."""
+        from constat.session import reviewing  # noqa: PLC0415  loaded when it is used
+
+        return reviewing.Reviews(self._whole)
+
+    def with_drafts(self, identities: Sequence[str]) -> Session:
+        """Give a session in which drafts are proposed rules, also where they amend what is there.
+
+        Raises `ConstatError` for a draft that is unknown or does not fit.
+        """
+        from constat.session import drafted  # noqa: PLC0415  loaded when it is used
+
+        drafts = [self.drafts.get(one) for one in identities]
+        joined = drafted.join_named(self.program, drafts)
+        return self._whole.over(joined, cache=self._serve, locale=self._locale)
+
+    @contextmanager
+    def _beside_drafts(
+        self, document: Mapping[str, Any], named: Sequence[str] | None
+    ) -> Iterator[tuple[Session, tuple[JoinedDraft, ...]]]:
+        """Give the session in which a certificate can be asked about, and the drafts that joined.
+
+        These are the `named` ones, or else those whose rules the certificate has.
+        """
+        from constat.session import drafted  # noqa: PLC0415  loaded when it is used
+
+        found: tuple[JoinedDraft, ...] = drafted.drafts_of(document, self._whole, named)
+        here = [self.drafts.get(one.identity) for one in found if one.status]
+        if not here:
+            other = self._with_rows_in(document)
+            try:
+                yield other, found
+            finally:
+                if other is not self._whole:
+                    other.close()
+            return
+        joined = drafted.join_named(self.program, here)
+        if drafted.was_unused(document):
+            joined = drafted.unused(joined)
+        other = self._whole.over(joined, cache=self._serve, locale=self._locale)
+        try:
+            yield other, found
+        finally:
+            other.close()
+
+    def _with_rows_in(self, document: Mapping[str, Any]) -> Session:
+        """Give the session that has the rows of keys which a certificate shows to be broken."""
+        declared = self.program.program.predicates
+        if all(one["name"] in declared for one in document["declarations"]):
+            return self._whole
+        # Only such certificates need what checks the data.
+        from constat.session.data_checks import over_rows_in  # noqa: PLC0415  loaded when it is used
+
+        found: Session = over_rows_in(self._whole, document)
+        return found
+
+    def reload_rules(self) -> None:
+        """Read the rules anew at the next question, which files there are included."""
+        self.close()
+        self._project = None
+        self._program = None
+        self._read = None
+        self._library_names = None
+
+    def rules_changed(self) -> bool:
+        """Whether the files of rules, approvals and configuration are others than those read.
+
+        Costs a look at each file, and reads none. Before anything was read nothing has changed.
+        """
+        return self._read is not None and self._read != stamp_of(self._read)
+
+    def approved_only(self) -> Session:
+        """Give a session in which proposed rules give nothing that anybody could accept.
+
+        What needs one is UNRESOLVED there.
+        """
+        from constat.session import drafted  # noqa: PLC0415  loaded when it is used
+
+        joined = drafted.JoinedProgram(drafted.approved_only(self.program))
+        other = self._whole.over(joined, cache=self._serve, locale=self._locale)
+        # A sub-plan that is drafted now would be approved by nobody either.
+        other.planning = False
+        return other
+
+    def provide_facts(
+        self,
+        text: str = "",
+        *,
+        author: str,
+        goal: str = "",
+        atoms: Sequence[str] = (),
+        document: str = "",
+        section: str = "",
+    ) -> ToldInWords:
+        """Read facts from what somebody tells in words; nothing is kept before `Told.keep`.
+
+        A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
+        proves `goal` again. With `document` the words are those of a document of the project, or
+        of its `section`, and `author` says that they are so. Raises `ConstatError` where no model
+        is configured, or may not read the document.
+        """
+        from constat.session.facts_of_text import tell  # noqa: PLC0415  loaded when it is used
+
+        source = ""
+        if document:
+            text, source = self._whole.documents.words(document, section, by_model=not atoms)
+        told = tell(self._whole, text, author=author, goal=goal, atoms=atoms)
+        return replace(told, source=source) if source else told
+
+    def stale(self, paths: Sequence[Path | str] | None = None) -> StaleReport:
+        """Tell which certificates would have to be proved again: files, folders or the kept ones.
+
+        Sources are read anew, with the drafts that a certificate rests on, unless somebody has
+        rejected them. Raises `ConstatError` for files that cannot be read.
+        """
+        # Only this needs the checker and what compares rules.
+        from constat.session.stale import find_stale  # noqa: PLC0415  loaded when it is used
+
+        kept = CertificateStore(self.project.state).paths() if paths is None else paths
+        with self.at_present() as present:
+            found: StaleReport = find_stale(kept, present, self._with_its_drafts)
+        return found
+
+    @contextmanager
+    def at_present(self) -> Iterator[Present]:
+        """Give the project as it is now, with sources that are read anew."""
+        from constat.session import stale as searching  # noqa: PLC0415  loaded when it is used
+
+        with self._turn:
+            tiers = self._opened()
+            try:
+                with tiers.anew():
+                    yield searching.Present(self.program, tiers.externals, self._decide)
+            finally:
+                tiers.release()
+
+    @contextmanager
+    def _with_its_drafts(self, document: Mapping[str, Any]) -> Iterator[Present | None]:
+        """Give the project with the drafts of a certificate; `None` where it rests on none."""
+        with self._beside_drafts(document, None) as (other, joined):
+            if other is self or any(one.status == "rejected" for one in joined):
+                yield None
+                return
+            with other.at_present() as present:
+                yield present
+
+    def verify(
+        self, certificate: bytes, *, pin: str | None = None, trusted: Sequence[str] = ()
+    ) -> Report:
+        """Check a certificate; its rules have the hash `pin`, nested ones' are also `trusted`."""
+        return checked(certificate, pin, trusted)
+
+    def verify_source(
+        self,
+        certificate: bytes,
+        *,
+        pin: str | None = None,
+        trusted: Sequence[str] = (),
+        drafts: Sequence[str] | None = None,
+        allow_other_rules: bool = False,
+    ) -> LeafReport:
+        """Check a certificate, then read its leaves again from the project's sources.
+
+        What rests on `drafts` is asked for with them; without a word, those it names are looked up.
+        A verdict by other rules than the project's now counts only where that is allowed.
+        """
+        report = self.verify(certificate, pin=pin, trusted=trusted)
+        if not report.accepted:
+            return LeafReport(report)
+        document = read_members(certificate)
+        with self._beside_drafts(document, drafts) as (other, joined):
+            found = other.reread(report, document)
+            return replace(found, drafts=joined, allows_other_rules=allow_other_rules)
+
+    def reread(self, report: Report, document: Mapping[str, Any]) -> LeafReport:
+        """Read the leaves of a certificate again that the checker has accepted."""
+        program = with_asked(document, self.program)
+        tiers = self._opened()
+        with self._turn, tiers.anew():
+            again = self._proved_again(document, tiers, program)
+            tiers.forget()
+            try:
+                found = reread(report, document, program, tiers.externals, again)
+                return replace(found, rules=tuple(PresentRules(self.program).changes(document)))
+            finally:
+                tiers.release()
+
+    def _proved_again(
+        self, document: Mapping[str, Any], tiers: Tiers, program: AnalysedProgram
+    ) -> list[Result]:
+        """Prove a certificate's goal in the ways in which it may have been proved.
+
+        A search that came to its end by itself does not say whether it was told to go there, and
+        the questions differ. What is remembered would answer other questions than those of then.
+        """
+        goal = written_goal(document["header"], program)
+        again = []
+        for exhaust in (False, True) if document["header"]["search"] == "exhausted" else (False,):
+            tiers.forget()
+            told = None if program is self.program else program
+            again += [] if goal is None else [self._decide(goal, exhaust=exhaust, program=told)]
+        return again
+
+    @property
+    def catalog(self) -> SchemaManager:
+        """Tables, columns, keys and relationships of the sources; found by words."""
+        if self._catalog is None:
+            from constat.session.catalog import build_catalog  # noqa: PLC0415  loaded when it is used
+
+            found: SchemaManager = build_catalog(self.project, lambda: self.program)
+            self._catalog = found
+        return self._catalog
+
+    @property
+    def documents(self) -> Documents:
+        """The documents of the project: listed, opened, searched by words."""
+        from constat.documents import Documents  # noqa: PLC0415  loaded when it is used
+
+        if self._documents is None:
+            self._documents = Documents(self.project)
+        return self._documents
+
+    def discovery(
+        self, *, facts: bool = False, extract: Callable[[str], str] | None = None
+    ) -> DiscoveryTools:
+        """Give what a model may look up; with `facts` also goals of the project.
+
+        `extract` finds the facts that a text states: by default as `provide_facts` does.
+        """
+        from constat.session.catalog import build_discovery  # noqa: PLC0415  loaded when it is used
+
+        access = None
+        if facts:
+            from constat.session.catalog import ProjectFacts, told_lines  # noqa: PLC0415  loaded when it is used
+
+            finding = extract or (lambda text: told_lines(self, text))
+            access = ProjectFacts(self._bench(), self.facts, self.query, finding)
+        found: DiscoveryTools = build_discovery(
+            self.catalog,
+            lambda: self.program,
+            access,
+            self.documents if self.project.documents else None,
+        )
+        return found
+
+    def draft_tables(self, names: Sequence[str], columns: Sequence[str] = ()) -> DraftedTables:
+        """Draft declarations for tables of one database; `columns` chooses those of a single one.
+
+        Raises `ConstatError` where a table or column is not there, or cannot be read.
+        """
+        from constat.session import catalog as drafting  # noqa: PLC0415  loaded when it is used
+
+        found: DraftedTables = drafting.draft_tables(
+            self.catalog, lambda: self.program, names, columns
+        )
+        return found
+
+    def _close_catalog(self) -> None:
+        catalog, self._catalog = self._catalog, None
+        if catalog is not None:
+            catalog.close()
+
+    def solve(  # noqa: PLR0913  each kind of wish has a name
+        self,
+        question: str,
+        *,
+        plan: Plan | None = None,
+        today: str = "",
+        by: str = "",
+        review: Review | None = None,
+        mend: bool = False,
+        certify: bool = False,
+        require_approved: bool = False,
+        accept_goal: str = "",
+        require_confirmed: bool = False,
+        check: str | None = None,
+        client: Client | None = None,
+        observe: Telling | None = None,
+    ) -> Explored:
+        """Answer an exploratory question, such as `What are the top 5 customers by revenue?`.
+
+        A model of the project plans the steps, or `plan` says them. Steps become a chain of rules,
+        rankings, SELECTs and sandboxed code, and only those run that the answer needs. `today` is
+        the day that counts as today. `review` is shown the plan before it runs. With `mend` a model
+        may correct the steps of a plan that a person wrote. `Explored.certificate` proves the
+        answer where that takes less than a moment, with `certify` however long it takes; where that
+        fails the answer was computed and not checked, and `Explored.proof.why` says why. With
+        `require_approved` a plan that a model drafted is kept and not run before somebody has
+        approved it (`plans.approve`). `accept_goal`, `require_confirmed` and `confirm` are as with
+        `ask`; the goal is the relation that answers. `check` is `always`, `background` or `off`, as
+        with `query`: what a step computes in bulk is kept once its check has ended, the step's
+        report says what came of it, and a step whose rows differ gives nothing. Without a word the
+        project's `check` counts. Raises `ConstatError`.
+        """
+        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
+            *(plan, None, today, by, review, mend, client, certify, require_approved),
+            *(accept_goal, require_confirmed, check),
+        )
+        found: Explored = self._exploring(observe).solve(question, wish)
+        return found
+
+    def follow_up(  # noqa: PLR0913  as in `solve`
+        self,
+        question: str,
+        *,
+        exploration: str = "",
+        plan: Plan | None = None,
+        by: str = "",
+        review: Review | None = None,
+        mend: bool = False,
+        certify: bool = False,
+        require_approved: bool = False,
+        accept_goal: str = "",
+        require_confirmed: bool = False,
+        check: str | None = None,
+        client: Client | None = None,
+        observe: Telling | None = None,
+    ) -> Explored:
+        """Answer a question that goes on from earlier ones, by their relations and its own steps.
+
+        `exploration` is an id or the beginning of one; without it, the latest. What an earlier
+        question was answered stays as it is.
+        """
+        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
+            *(plan, exploration, "", by, review, mend, client, certify, require_approved),
+            *(accept_goal, require_confirmed, check),
+        )
+        found: Explored = self._exploring(observe).solve(question, wish)
+        return found
+
+    def resume(  # noqa: PLR0913  as in `solve`
+        self,
+        exploration: str = "",
+        *,
+        by: str = "",
+        mend: bool = False,
+        certify: bool = False,
+        require_approved: bool = False,
+        accept_goal: str = "",
+        require_confirmed: bool = False,
+        check: str | None = None,
+        client: Client | None = None,
+        observe: Telling | None = None,
+    ) -> Explored:
+        """Go on with an exploration where it ended, however it ended; finished steps are kept."""
+        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
+            by=by,
+            mend=mend,
+            client=client,
+            certify=certify,
+            require_approved=require_approved,
+            accept_goal=accept_goal,
+            require_confirmed=require_confirmed,
+            check=check,
+        )
+        found: Explored = self._exploring(observe).resume(exploration, wish)
+        return found
+
+    def kept_certificate(self, exploration: str = "", question: int = 0) -> bytes:
+        """Give the certificate that was kept with an answer, of the last question without one.
+
+        Raises `ConstatError` where none was.
+        """
+        found: bytes = self._exploring(None).certificate(exploration, question)
+        return found
+
+    def get_step(self, number: int, exploration: str = "") -> StepRecordView:
+        """Give what is kept of a step: each try with the text that ran, its output and error."""
+        found: StepRecordView = self._exploring(None).step(exploration, number)
+        return found
+
+    def get_state(self, exploration: str = "") -> ExplorationState:
+        """Tell what an exploration holds: tables with their steps, variables, the scratchpad."""
+        found: ExplorationState = self._exploring(None).state(exploration)
+        return found
+
+    @property
+    def history(self) -> tuple[Exploration, ...]:
+        """All explorations of the project, the oldest first, with questions, plans and answers."""
+        from constat.store.explored import ExploredStore  # noqa: PLC0415  loaded when it is used
+
+        found: tuple[Exploration, ...] = ExploredStore(self.project.state).list()
+        return found
+
+    @property
+    def plans(self) -> Plans:
+        """The plans of explorations: show, check, edit, promote."""
+        from constat.session.plan_approvals import Plans  # noqa: PLC0415  loaded when it is used
+
+        return Plans(self._exploring(None), self.drafts)
+
+    def _exploring(self, observe: Telling | None) -> Exploring:
+        from constat.explore.events import ignore  # noqa: PLC0415  loaded when it is used
+        from constat.session import exploring  # noqa: PLC0415  loaded when it is used
+
+        bench = self._bench()
+        if self.allow_unconfined:
+            explore = replace(bench.project.explore, unconfined=True)
+            bench = replace(bench, project=replace(bench.project, explore=explore))
+        found: Exploring = exploring.Exploring(self, bench, observe or ignore)
+        return found
 
 
 def _difference(found: Difference) -> Diagnostic:

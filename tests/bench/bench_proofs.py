@@ -10,9 +10,9 @@ from constat import Session
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.proof.comparison import compare
-from constat.proof.many import decide_many
 from constat.proof.rebuilding import rebuild
 from constat.proof.topk import Effort, Ranking
+from constat.session.many_proofs import decide_many
 from tests.bench.bench_recursion import write_project
 from tests.bench.measuring import Figure, figure, once, several
 from tests.proof.asking import Table, analysed, goal_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.proof import Decision
-    from constat.proof.many import Proofs
+    from constat.session.many_proofs import Proofs
     from tests.bench.measuring import Timing
 
 NODES, EDGES = 60, 180

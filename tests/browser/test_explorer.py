@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.browser.pages import Pages, Watched
 
-access = pytest.importorskip("constat.service.access")
+access = pytest.importorskip("constat.service")
 pytest.importorskip("constat.server", reason="the extra `server` is not installed")
 
 _STRANGE = " ".join(PAYLOADS)

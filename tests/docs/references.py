@@ -11,7 +11,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.mcp.server import server_of
+from constat.mcp import server_of
 from constat.server import openapi
 from constat.server.graph import schema_text
 

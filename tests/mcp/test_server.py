@@ -18,9 +18,7 @@ import httpx2
 import pytest
 
 from constat import Session
-from constat.service import Refused, Service
-from constat.service.access import new_token
-from constat.service.service import References
+from constat.service import References, Refused, Service, new_token
 from tests.extras import Late
 from tests.servers.keeper import free_port
 
@@ -226,7 +224,7 @@ def test_a_model_remembers_as_a_model(shop: Path) -> None:
 
 
 def test_long_texts_are_cut_and_read_on(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("constat.service.service._CHARACTERS", 500)
+    monkeypatch.setattr("constat.service._CHARACTERS", 500)
 
     async def main() -> None:
         async with connected(still_shop) as client:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from constat.engine import LazyEngine
 from constat.evaluation import Answer, Demand, Limits, Portion, Verdict
-from constat.proof.many import Proofs, decide_many
 from constat.proof.proofs import RuleNode
 from constat.proof.topk import Effort, Ranking
+from constat.session.many_proofs import Proofs, decide_many
 from tests.proof.asking import (
     REACH,
     VIP,
@@ -343,7 +343,7 @@ def test_the_search_says_where_it_ended_early() -> None:
 def test_where_there_are_too_many_instances_one_proof_is_given(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("constat.proof.many._WAYS_STEPS", 1)
+    monkeypatch.setattr("constat.session.many_proofs._WAYS_STEPS", 1)
     proofs = many(analysed(REACH), "reach(A, C)", reach_tables())
     assert len(listed(proofs)) == 1
     assert not proofs.complete

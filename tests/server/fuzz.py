@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx2
 
-from constat.service.access import new_token
+from constat.service import new_token
 from tests.server.test_attacks import guarded
 from tests.servers.keeper import free_port
 

@@ -17,11 +17,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from constat import ConstatError, Session
+from constat import ConstatError, Session, service
 from constat.project import load_project
 from constat.project.settings import LoginSetting
-from constat.service import access
-from constat.service.access import Access, Caller, DeniedError, Issuer, access_of
+from constat.service import Access, Caller, DeniedError, Issuer, access_of
 from tests.cli.running import run
 from tests.server.test_server import served
 
@@ -260,7 +259,7 @@ def refused(issuer: Issuer, token: str) -> str | None:
 def test_a_key_that_is_new_is_asked_for_and_one_that_is_gone_does_not_count(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "_BETWEEN_SECONDS", 0.0)
+    monkeypatch.setattr(service, "_BETWEEN_SECONDS", 0.0)
     world.keys = [published(*KINDS["r"], "r")]
     issuer = Issuer(world.setting())
     issuer.caller(world.token("r"))
@@ -282,13 +281,13 @@ def test_unknown_keys_do_not_keep_the_issuer_busy(world: World) -> None:
 def test_known_keys_count_for_an_hour_where_the_issuer_does_not_answer(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "_BETWEEN_SECONDS", 0.0)
-    monkeypatch.setattr(access, "_FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(service, "_BETWEEN_SECONDS", 0.0)
+    monkeypatch.setattr(service, "_FRESH_SECONDS", 0.0)
     issuer = Issuer(world.setting())
     issuer.caller(world.token())
     world.status = 500
     assert issuer.caller(world.token()).name == "alice"
-    monkeypatch.setattr(access, "_STALE_SECONDS", 0.0)
+    monkeypatch.setattr(service, "_STALE_SECONDS", 0.0)
     with pytest.raises(DeniedError, match="does not give its keys") as denied:
         issuer.caller(world.token())
     assert denied.value.status == 503
@@ -298,7 +297,7 @@ def test_known_keys_count_for_an_hour_where_the_issuer_does_not_answer(
 def test_an_issuer_that_does_not_behave_lets_nobody_in_within_its_time(
     world: World, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr(access, "_ISSUER_SECONDS", 0.5)
+    monkeypatch.setattr(service, "_ISSUER_SECONDS", 0.5)
     bodies = {
         "garbage": b"\xff{",
         "a list": b"[]",

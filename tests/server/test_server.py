@@ -749,7 +749,7 @@ def test_pages_go_on_in_the_very_same_answers(shop: Path) -> None:
 def test_all_rows_are_written_as_lines_and_as_arrow(
     still_shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("constat.service.service.MOST_ROWS", 10)
+    monkeypatch.setattr("constat.service.MOST_ROWS", 10)
 
     async def work(client: httpx2.AsyncClient) -> None:
         body = {"query": "is_vip(?c)"}

@@ -19,8 +19,7 @@ import httpx2
 import pytest
 
 from constat.cli import faces
-from constat.service import Service
-from constat.service.access import Bounds
+from constat.service import Bounds, Service
 from tests.servers.keeper import free_port
 
 if TYPE_CHECKING:

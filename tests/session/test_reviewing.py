@@ -26,7 +26,7 @@ from constat.proof.export.prov import to_prov_json
 from constat.proof.report.page import to_html
 from constat.proof.signing import write_public_key
 from constat.session.cases import run_cases
-from constat.session.reviewing_library import Approver, ReviewedLibrary, word
+from constat.session.reviewing import Approver, ReviewedLibrary, word
 from constat.store.drafts import NewDraft
 from tests.cli.running import run
 from tests.session.reviewed import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from constat.session.reviewing_report import Decided
+    from constat.session.reviewing import Decided
 
 BOB_IS_GOOD = 'score("bob", 10).\n@[expect(proved = "good(bob)")] .output good\n'
 

@@ -15,8 +15,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constat.proof.signing import openings
-from constat.proof.signing.merkle import merkle_tree
-from constat.proof.signing.openings import Commitment, Opening, OpeningError, opened_rows
+from constat.proof.signing.openings import (
+    Commitment,
+    Opening,
+    OpeningError,
+    merkle_tree,
+    opened_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

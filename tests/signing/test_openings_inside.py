@@ -13,8 +13,7 @@ from constat.diagnostics import ConstatError
 from constat.proof.rebuilding import rebuild, with_commitments
 from constat.proof.signing import TrustedKey, write_public_key
 from constat.session import snapshots as opening_inside
-from constat.session.checking_openings import OpeningReport, check_commitments
-from constat.session.snapshots import read_snapshot
+from constat.session.snapshots import OpeningReport, check_commitments, read_snapshot
 from tests.check.committed import Relation
 from tests.check.writer import seal
 from tests.cli.running import run

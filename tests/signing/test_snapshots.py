@@ -14,13 +14,13 @@ from constat import Session
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.proof.signing import TrustedKey
-from constat.session.checking_openings import (
+from constat.session.snapshots import (
     OpeningReport,
     check_commitments,
     check_openings,
     read_openings,
+    read_snapshot,
 )
-from constat.session.snapshots import read_snapshot
 from tests.check.writer import rows_hash, seal
 from tests.signing.keys import key
 

@@ -1,4 +1,11 @@
-"""The tools and resources of the server."""
+"""Constat for agents: a server of the Model Context Protocol over one project.
+
+In: requests of a client, over stdio or over HTTP on loopback. Out: small answers with references,
+certificates and rules as resources, progress while something is asked outside. Invariants: the
+client's model approves nothing and confirms nothing: what it drafts lies in the quarantine, and a
+fact is kept only after the person behind the client has said yes. Needs the extra `mcp`.
+Reference: https://modelcontextprotocol.io/specification
+"""
 
 from __future__ import annotations
 
@@ -21,8 +28,7 @@ from pydantic import AnyHttpUrl, BaseModel, Field
 from constat import __version__
 from constat.diagnostics import nearest
 from constat.frozen import frozen
-from constat.service import Refused, Service, what_happens
-from constat.service.access import Access, Caller, DeniedError
+from constat.service import Access, Caller, DeniedError, Refused, Service, what_happens
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -31,6 +37,8 @@ if TYPE_CHECKING:
 
     from constat.diagnostics.json_form import JsonObject
     from constat.evaluation import Event, Observer
+
+# The tools and resources of the server.
 
 Answer = dict[str, Any]
 Found = TypeVar("Found")
@@ -490,3 +498,6 @@ async def _answered(
 def _put(events: asyncio.Queue[str | None], shown: str | None) -> None:
     if not events.full():
         events.put_nowait(shown)
+
+
+__all__ = ["security_of", "server_of"]
