@@ -6,10 +6,17 @@ external (configuration, sources, tiers, facts), 06 models and authoring, 07 bac
 
 from __future__ import annotations
 
-from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity, Span
+from constat.diagnostics.diagnostic import (
+    ConstatError,
+    Diagnostic,
+    Related,
+    Severity,
+    Span,
+    counted,
+    nearest,
+)
 from constat.diagnostics.json_form import JsonObject, to_json
 from constat.diagnostics.render import render
-from constat.diagnostics.words import counted, nearest
 
 __all__ = [
     "ConstatError",

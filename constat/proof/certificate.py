@@ -155,7 +155,7 @@ def _exact_sum(targets: list[Value]) -> Fraction:
 
 def _by_numpy(given: Assignments, size: int) -> list[Chunk] | None:
     # Only sums over very many rows need numpy, which takes a tenth of a second to load.
-    from constat.proof.sorted_columns import sorted_hashes  # noqa: PLC0415  loaded when it is used
+    from constat.proof.given_columns import sorted_hashes  # noqa: PLC0415  loaded when it is used
 
     found: list[tuple[str, list[Value]]] | None = sorted_hashes(
         given.rows, given.kinds, given.targets, size

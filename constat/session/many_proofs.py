@@ -8,35 +8,50 @@ where decisions are logged, each is written down before it is given. Example:
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
-from constat.evaluation import Verdict, ignore_event
+from constat.analysis import check_goal
+from constat.check import check_certificate
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import Answer, Demand, Portion, Verdict, ignore_event
+from constat.forward.levels import levels_of
 from constat.frozen import frozen
-from constat.logic import Atom, Constant
+from constat.logic import Atom, Constant, Predicate, Program
 from constat.proof.decide import answers_in, confidence_of, decide
 from constat.proof.derivations import Ways
+from constat.proof.instances import Binding, ComparisonCode, PositiveCode, compile_rule, is_hole
 from constat.proof.lateness import TooLargeError
 from constat.proof.levels import MILLION
 from constat.proof.proofs import Proof, RuleNode
 from constat.proof.reading import accepting_reading, hard_reading
 from constat.proof.topk import Effort, Ranking, TopK
-from constat.session.asked_goals import asked_over
+from constat.session.answers import RowCheck, RowDifference, Rows
+from constat.session.asked_goals import asked_over, read_query
+from constat.session.bulk import Asked
 from constat.session.options import RANKINGS
+from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.result import result_of
 from constat.store.clock import now
+from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import TracebackType
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Engine, Externals, Limits, Observer
+    from constat.evaluation import Engine, ExternalPredicate, Externals, Limits, Observer
+    from constat.forward.levels import Levels
+    from constat.logic import Row, Value
     from constat.proof import Decision
+    from constat.proof.instances import AtomCode, LiteralCode, RuleCode
     from constat.proof.reading import Reading
     from constat.proof.topk import Ranked
+    from constat.session.answers import Answers
     from constat.session.bench import Bench
+    from constat.session.querying import Compiled
     from constat.session.result import Result
 
 # Several proofs of a goal as decisions, each with a certificate of its own.
@@ -280,3 +295,339 @@ def ranking_of(name: str) -> Ranking | None:
     if name not in RANKINGS:
         raise ValueError(f"proofs are ranked by one of {', '.join(RANKINGS)}")
     return None if name == "confidence" else Ranking(name)
+
+
+# Proofs of single rows of a large result, checked one by one.
+
+# The rows from outside that a lowest proof of a row rests on, found in whole relations.
+
+Leaves = dict[str, dict["Row", None]]
+
+
+@dataclass(slots=True)
+class LowestProofs:
+    """Finds the leaves of proofs; the rules are made ready once."""
+
+    program: AnalysedProgram
+    levels: Levels
+    _codes: dict[str, list[RuleCode]] = field(default_factory=dict)
+
+    def leaves(self, predicate: str, row: Row) -> Leaves | None:
+        """Give the leaves of a lowest proof; `None` where the row does not hold."""
+        found: Leaves = {}
+        waiting, seen = [(predicate, row)], {(predicate, row)}
+        while waiting:
+            name, values = waiting.pop()
+            if name not in self.levels.derived:
+                found.setdefault(name, {})[values] = None
+                continue
+            premises = self._premises(name, values)
+            if premises is None:
+                return None
+            fresh = [one for one in premises if one not in seen]
+            seen.update(fresh)
+            waiting += fresh
+        return found
+
+    def _premises(self, predicate: str, row: Row) -> list[tuple[str, Row]] | None:
+        """Give what one rule instance of least height needs."""
+        height = self.levels.height(predicate, row)
+        if height is None:
+            return None
+        for code in self._rules(predicate):
+            start = code.start(tuple(range(len(row))), row)
+            found = None if start is None else self._search(code, start, height)
+            if found is not None and code.head.pattern(found) == row:
+                atoms = (one.atom for one in code.body if isinstance(one, PositiveCode))
+                return [(atom.predicate, atom.pattern(found)) for atom in atoms]  # type: ignore[misc]  # all is bound
+        return None
+
+    def _search(self, code: RuleCode, start: Binding, below: int) -> Binding | None:
+        """Find a binding under which the body holds in rows of less height."""
+        waiting: list[tuple[Binding, tuple[LiteralCode, ...]]] = [(start, code.body)]
+        while waiting:
+            binding, left = waiting.pop()
+            if not left:
+                return binding
+            place = self._next(binding, left)
+            test, rest = left[place], left[:place] + left[place + 1 :]
+            if isinstance(test, ComparisonCode):
+                extended = test.assigned(binding)
+                if extended is not None or test.truth(binding) is True:
+                    waiting.append((extended or binding, rest))
+            elif isinstance(test, PositiveCode):
+                atom, pattern = test.atom, test.atom.pattern(binding)
+                rows = self.levels.rows(atom.predicate, _bound(atom, binding), below)
+                unified = (atom.unify(pattern, row, binding) for row in rows)
+                waiting += [(one, rest) for one in unified if one is not None]
+        return None
+
+    def _next(self, binding: Binding, left: tuple[LiteralCode, ...]) -> int:
+        """Choose what can be tested, then the atom that leaves the fewest rows."""
+        best, least = 0, -1
+        for place, test in enumerate(left):
+            if isinstance(test, ComparisonCode):
+                if test.truth(binding) is not None or test.assigned(binding) is not None:
+                    return place
+            elif isinstance(test, PositiveCode):
+                count = self.levels.count(test.atom.predicate, _bound(test.atom, binding))
+                if least < 0 or count < least:
+                    best, least = place, count
+        return best
+
+    def _rules(self, predicate: str) -> list[RuleCode]:
+        if predicate not in self._codes:
+            numbers = self.program.rule_numbers(predicate)
+            self._codes[predicate] = [compile_rule(self.program, number) for number in numbers]
+        return self._codes[predicate]
+
+
+def _bound(atom: AtomCode, binding: Binding) -> Mapping[int, Value]:
+    """Give the columns of an atom that have a value."""
+    cells = enumerate(atom.pattern(binding))
+    return {place: cell for place, cell in cells if not is_hole(cell)}  # type: ignore[misc]  # no hole
+
+
+# Constants are read as in goals, by the kinds of the columns.
+
+_NAME = "row"
+
+
+def goals_of_row(compiled: Compiled, text: str) -> tuple[str, ...]:
+    """Give the goals to prove for a row. Raises `ConstatError` where the row cannot be read."""
+    return tuple(dict.fromkeys(row_goals(compiled)(read_row(compiled, text))))
+
+
+def read_row(compiled: Compiled, text: str) -> Row:
+    """Read the values of the answer's columns."""
+    columns = answer_columns(compiled)
+    declared = {column.name: column for column in compiled.query.columns}
+    plain = tuple(replace(declared[column.name], attributes={}) for column in columns)
+    written = f"{_NAME}({text})"
+    try:
+        atom = parse_goal(written, Program({_NAME: Predicate(_NAME, plain)}, ()))
+    except ConstatError as problem:
+        raise ConstatError(
+            [_unreadable(one.message, compiled) for one in problem.diagnostics]
+        ) from None
+    values = [term.value for term in atom.terms if isinstance(term, Constant)]
+    if len(values) != len(columns):
+        raise ConstatError([_unreadable("not every column has a value", compiled)])
+    return tuple(values)
+
+
+def _unreadable(reason: str, compiled: Compiled) -> Diagnostic:
+    listed = ", ".join(f"?{column.name}" for column in answer_columns(compiled)) or "no variables"
+    return Diagnostic(
+        "C0665",
+        f"the row to explain cannot be read: {reason}",
+        note=f"a row has a value for each of the query's columns, in their order: {listed}",
+        help='write the values with commas between: `--explain-row "C001, 150"`',
+    )
+
+
+# Where heights are not simply rounds, or a source has changed since, the row is proved in the
+# usual way.
+
+
+@dataclass(slots=True)
+class OnlyRows:
+    """An external predicate that is asked for some rows only; of all others it knows nothing."""
+
+    external: ExternalPredicate
+    rows: tuple[Row, ...]
+    _answer: Answer | None = None
+
+    @property
+    def cost(self) -> int:
+        """That of the predicate itself."""
+        return self.external.cost
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer from the rows, which are asked for in one question."""
+        if self._answer is None:
+            columns = tuple(range(demand.predicate.arity))
+            self._answer = self.external.answer(Demand(demand.predicate, columns, self.rows))
+        wanted = set(demand.keys)
+        portions = []
+        for portion in self._answer.portions:
+            rows = [row for row in portion.rows if _key(row, demand.columns) in wanted]
+            if rows:
+                portions.append(Portion(tuple(rows), portion.evidence, portion.assumption))
+        return Answer(tuple(portions))
+
+
+def _key(row: Row, columns: tuple[int, ...]) -> Row:
+    return tuple([row[column] for column in columns])
+
+
+@dataclass(slots=True)
+class RowProofs:
+    """Proves rows of one query; a context manager that holds the result in memory.
+
+    `usual` proves a goal in the usual way.
+    """
+
+    bench: Bench
+    compiled: Compiled
+    usual: Callable[[str], Result]
+    _built: bool = False
+    _lowest: LowestProofs | None = field(default=None)
+
+    def prepare(self) -> bool:
+        """Compute the result, which the first proof does otherwise; tell whether it helps."""
+        if not self._built:
+            with self.bench.evaluating(None) as tiers:
+                asked = Asked(self.compiled, tiers.externals, self.bench.limits, now())
+                program, goal = self.compiled.program, self.compiled.goal
+                levels = levels_of(program, goal, tiers.externals, asked.resources)
+            self._lowest = None if levels is None else LowestProofs(program, levels)
+            self._built = True
+        return self._lowest is not None
+
+    def prove(self, row: str) -> tuple[Result, ...]:
+        """Prove a row, given as its values as in a goal: `C001, 150`.
+
+        Gives a result for each positive atom of the query. Raises `ConstatError` as `prove` does.
+        """
+        self.prepare()
+        return tuple(self._proved(goal) for goal in goals_of_row(self.compiled, row))
+
+    def _proved(self, text: str) -> Result:
+        program = self.bench.program
+        goal = check_goal(parse_goal(text, program.program), program)
+        leaves = self._leaves(goal)
+        if leaves is None:
+            return self.usual(text)
+        created = now()
+        with self.bench.evaluating(None) as tiers:
+            decision = decide(
+                self.bench.engine,
+                program,
+                goal,
+                _only(tiers.externals, leaves),
+                self.bench.limits,
+                ranking=Ranking.HEIGHT,
+                observe=self.bench.observe,
+            )
+        result = result_of(decision, program, created, self.bench.speech)
+        return result if result.verdict is Verdict.PROVED else self.usual(text)
+
+    def _leaves(self, goal: Atom) -> Leaves | None:
+        """Give what a lowest proof rests on, where that is known."""
+        lowest = None if self._is_written_down() else self._lowest
+        row = tuple(term.value for term in goal.terms if isinstance(term, Constant))
+        if lowest is None or goal.predicate not in lowest.levels.derived:
+            return None
+        return lowest.leaves(goal.predicate, row) if len(row) == len(goal.terms) else None
+
+    def _is_written_down(self) -> bool:
+        """Whether each result is logged or recorded, as only the usual way does."""
+        project = self.bench.project
+        predicates = self.bench.program.program.predicates.values()
+        named = any(one.source and "record" in one.source.parameters for one in predicates)
+        return project.log.on or project.record.every or bool(project.record.sources) or named
+
+    def close(self) -> None:
+        """Forget the result."""
+        lowest, self._lowest, self._built = self._lowest, None, False
+        if lowest is not None:
+            lowest.levels.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def row_proofs(bench: Bench, query: str, usual: Callable[[str], Result]) -> RowProofs:
+    """Make ready to prove rows of a query. Raises `ConstatError` where it cannot be read."""
+    read = read_query(query, bench.program)
+    return RowProofs(bench, compile_query(read, bench.program), usual)
+
+
+def _only(externals: Externals, leaves: Leaves) -> Externals:
+    """Narrow external predicates to the leaves; those without one know no row."""
+    return {name: OnlyRows(one, tuple(leaves.get(name, ()))) for name, one in externals.items()}
+
+
+# A sample proves the rows in it and no other.
+
+_ACCEPTED = (Verdict.PROVED, Verdict.PROVED_UNDER)
+
+
+def sample(rows: Rows, size: int) -> list[Row]:
+    """Choose so many rows that are not unresolved, spread evenly over all."""
+    total = len(rows)
+    places = range(total) if size >= total else (place * total // size for place in range(size))
+    chosen = (rows[place] for place in dict.fromkeys(places))
+    return [one.values for one in chosen if one.verdict is not Verdict.UNRESOLVED]
+
+
+def check_rows(
+    answers: Answers,
+    compiled: Compiled,
+    rows: Sequence[Row],
+    prove: Callable[[Atom], Result],
+    asked: int,
+) -> Answers:
+    """Prove rows of the answers; those that fail are taken out and told as differences."""
+    proved: dict[Row, Verdict] = {}
+    differences: list[RowDifference] = []
+    for row in rows:
+        found = _proved(answers, compiled, row, prove)
+        if isinstance(found, Verdict):
+            proved[row] = found
+        else:
+            differences.append(found)
+    wrong = {one.row for one in differences}
+    checked = replace(answers, check=RowCheck(asked, proved, tuple(differences)))
+    if not wrong:
+        return checked
+    kept = [row for row in answers.sure if row not in wrong]
+    weak = {row: one for row, one in answers.weak.items() if row not in wrong}
+    return replace(checked, sure=kept, weak=weak)
+
+
+def _proved(
+    answers: Answers, compiled: Compiled, row: Row, prove: Callable[[Atom], Result]
+) -> Verdict | RowDifference:
+    """Prove one row: as the goal of a certificate that the checker accepts."""
+    said = answers.row(row).verdict
+    reason, verdict = "", ""
+    try:
+        result = prove(row_goal(compiled, row))
+        report = check_certificate(result.certificate)
+    except Exception as problem:  # noqa: BLE001  whatever it is, the row is not proved
+        reason = f"it could not be proved: {problem}"
+    else:
+        verdict = result.verdict.value
+        if not report.accepted:
+            reason = f"the checker rejects its certificate: {report.reason} [{report.code}]"
+        elif result.verdict not in _allowed(said):
+            reason = f"proving it says {result.verdict.label}"
+        else:
+            return result.verdict
+    goals = answers.show(row) or (answers.query,)
+    return RowDifference(row, ", ".join(goals), said.label, verdict, reason)
+
+
+def _allowed(said: object) -> tuple[Verdict, ...]:
+    """Give what proving a row may say: by itself it may rest on less, never on more."""
+    under = getattr(said, "value", "").endswith("UNDER")
+    return _ACCEPTED if under else _ACCEPTED[:1]
+
+
+def row_goal(compiled: Compiled, row: Row) -> Atom:
+    """Give the query's atom with the values of a row in it."""
+    predicate = compiled.program.program.predicates[compiled.goal.predicate]
+    terms = list(compiled.goal.terms)
+    for place, value in zip(compiled.places, row, strict=True):
+        terms[place] = Constant(value, predicate.columns[place].kind)
+    return replace(compiled.goal, terms=tuple(terms))

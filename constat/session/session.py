@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from constat.session.handed import Rules
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.leaves import JoinedDraft
-    from constat.session.many_proofs import FoundProofs
+    from constat.session.many_proofs import FoundProofs, RowProofs
     from constat.session.models import ModelListing, Models
     from constat.session.plan_approvals import Plans, Review
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
@@ -100,7 +100,6 @@ if TYPE_CHECKING:
     from constat.session.replaying import LiveReplay, Replay
     from constat.session.result import Answered
     from constat.session.reviewing import Reviews
-    from constat.session.row_proofs import RowProofs
     from constat.session.signing import SignatureReport
     from constat.session.snapshots import SignedSnapshot
     from constat.session.stale import Present, StaleReport
@@ -598,7 +597,7 @@ class Session:
         if not isinstance(check, int) or not check:
             return answers
         # Only this needs the checker.
-        from constat.session.row_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
+        from constat.session.many_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
 
         rows = sample(answers.rows if among is None else among(answers), check)
         decide_row = partial(self._decide, program=compiled.program, typed=False)
@@ -686,7 +685,7 @@ class Session:
         `ConstatError` as `prove` does.
         """
         _, compiled = self._compiled(query)
-        from constat.session.row_proofs import goals_of_row  # noqa: PLC0415  loaded when it is used
+        from constat.session.many_proofs import goals_of_row  # noqa: PLC0415  loaded when it is used
 
         goals: tuple[str, ...] = goals_of_row(compiled, row)
         return tuple(self.prove(goal, minimal="height", observe=observe) for goal in goals)
@@ -1070,7 +1069,7 @@ class Session:
         The result is computed once and held in memory, until what this gives is closed. Raises
         `ConstatError` as `query` does.
         """
-        from constat.session import row_proofs as proving  # noqa: PLC0415  loaded when it is used
+        from constat.session import many_proofs as proving  # noqa: PLC0415  loaded when it is used
 
         found: RowProofs = proving.row_proofs(
             self._bench(), query, lambda goal: self.prove(goal, minimal="height")

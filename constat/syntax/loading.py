@@ -19,10 +19,86 @@ from constat.frozen import frozen
 from constat.logic import Predicate, Program
 from constat.syntax.cursor import Mode, mode_of
 from constat.syntax.lowering import lower
-from constat.syntax.mistakes import files, spelling
+from constat.syntax.mistakes import spelling
+from constat.syntax.mistakes.spelling import shown
 from constat.syntax.parser import parse_file
 from constat.syntax.printing import PRELUDE_NAME
 from constat.syntax.surface import Include, Port, SurfaceFile, SurfaceItem
+
+# Mistakes with files and includes. Codes C0150 to C0155. No message repeats what a file holds.
+
+MAX_FILES = 1_000
+
+
+def missing(span: Span | None, name: str, near: str | None) -> Diagnostic:
+    """A file that is not there."""
+    edit = f'write `.include "{near}"`' if near else "correct the name, or create the file"
+    return Diagnostic(
+        "C0150",
+        f"there is no rule file `{shown(name)}`",
+        span,
+        note="names are relative to the including file, then to the roots of the project; "
+        "`constat/prelude.dl` is built in",
+        help=edit,
+    )
+
+
+def cycle(span: Span, path: list[str]) -> Diagnostic:
+    """A file that includes itself, directly or not."""
+    return Diagnostic(
+        "C0151",
+        "this file includes itself",
+        span,
+        label=" -> ".join(f"`{shown(name)}`" for name in path),
+        note="without `.once` an include in a circle never ends",
+        help="write `.once` at the top of the included file",
+    )
+
+
+def outside(span: Span | None, name: str) -> Diagnostic:
+    """A file outside the roots."""
+    return Diagnostic(
+        "C0152",
+        f"the rule file `{shown(name)}` lies outside the project",
+        span,
+        note="with links resolved, a rule file lies inside the project, the library or a folder "
+        "that was named",
+        help="copy the file into the project, or name its folder on the command line",
+    )
+
+
+def too_many(span: Span | None) -> Diagnostic:
+    """More files than anyone needs."""
+    return Diagnostic(
+        "C0153",
+        f"more than {MAX_FILES} rule files are included",
+        span,
+        note="the limit keeps generated includes from filling the memory",
+        help="join small files",
+    )
+
+
+def twice(span: Span, name: str) -> Diagnostic:
+    """A file included twice."""
+    return Diagnostic(
+        "C0154",
+        f"`{shown(name)}` is included a second time",
+        span,
+        note="everything in it would be declared twice",
+        help="write `.once` at the top of that file",
+    )
+
+
+def unreadable(span: Span | None, name: str, reason: str) -> Diagnostic:
+    """A file that the system does not give."""
+    return Diagnostic(
+        "C0155",
+        f"the rule file `{shown(name)}` cannot be read: {reason}",
+        span,
+        note="a rule file is an ordinary file that this user may read",
+        help="check the name and the permissions",
+    )
+
 
 MAX_FILE: Final = 4 << 20
 MAX_TOTAL: Final = 16 << 20
@@ -147,7 +223,7 @@ class _Loading:
         if found in self.seen:
             return
         if self.root_of(found) is None:
-            self.diagnostics.append(files.outside(None, path.name))
+            self.diagnostics.append(outside(None, path.name))
             return
         name = self.name(found)
         file = self.read(found, name, None)
@@ -190,8 +266,8 @@ class _Loading:
         if found in self.seen:
             self.read_again(item, found, name, stack)
             return None
-        if len(self.seen) >= files.MAX_FILES:
-            self.diagnostics.append(files.too_many(item.span))
+        if len(self.seen) >= MAX_FILES:
+            self.diagnostics.append(too_many(item.span))
             return None
         file = self.read(found, name, item.span)
         return None if file is None else _Open(found, name, file)
@@ -203,26 +279,26 @@ class _Loading:
         open_names = [one.name for one in stack if one.path is not None]
         if any(one.path == found for one in stack):
             path = [*open_names[open_names.index(name) :], name]
-            self.diagnostics.append(files.cycle(item.span, path))
+            self.diagnostics.append(cycle(item.span, path))
         elif found not in self.listed:
-            self.diagnostics.append(files.twice(item.span, name))
+            self.diagnostics.append(twice(item.span, name))
 
     def find(self, item: Include, including: Path | None) -> Path | None:
         """The file an include names: beside the including file, or below a root."""
         folders = ([including.parent] if including else []) + self.roots
-        outside = False
+        found_outside = False
         for folder in folders:
             found = _resolve(folder, item.name)
             if found is None:
                 continue
             if self.root_of(found) is not None:
                 return found
-            outside = True
-        if outside:
-            self.diagnostics.append(files.outside(item.span, item.name))
+            found_outside = True
+        if found_outside:
+            self.diagnostics.append(outside(item.span, item.name))
         else:
             near = self.nearest_file(item.name, folders)
-            self.diagnostics.append(files.missing(item.span, item.name, near))
+            self.diagnostics.append(missing(item.span, item.name, near))
         return None
 
     def nearest_file(self, name: str, folders: list[Path]) -> str | None:
@@ -259,11 +335,11 @@ class _Loading:
         try:
             content = _read_bytes(found)
         except FileNotFoundError:
-            self.diagnostics.append(files.missing(span, name, None))
+            self.diagnostics.append(missing(span, name, None))
             return None
         except OSError as error:
             reason = error.strerror or "the system refused it"
-            self.diagnostics.append(files.unreadable(span, name, reason.lower()))
+            self.diagnostics.append(unreadable(span, name, reason.lower()))
             return None
         self.total += len(content)
         if len(content) > MAX_FILE or self.total > MAX_TOTAL:

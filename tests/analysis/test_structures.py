@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from constat.analysis import analyse, analyse_or_raise, check_goal
-from constat.analysis.machine_words import with_machine_words
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.logic import Atom, Branch, Column, Constant, Kind, Program, TypeDefinition
+from constat.session.running import with_machine_words
 from constat.syntax import parse_goal
 from tests.analysis.programs import diagnostics_of, program_of
 from tests.analysis.structured import TYPES, body, codes, mistakes

@@ -10,8 +10,7 @@ import pytest
 
 from constat.diagnostics import ConstatError, Diagnostic, render
 from constat.diagnostics.catalogue import chapter
-from constat.syntax import load_program, parse_fact, parse_goal, parse_text
-from constat.syntax.mistakes import files
+from constat.syntax import load_program, loading, parse_fact, parse_goal, parse_text
 from tests.diagnostics.rendered import RUNNABLE
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def half_a_pair(folder: Path) -> Found:
 
 
 def many_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
-    monkeypatch.setattr(files, "MAX_FILES", 2)
+    monkeypatch.setattr(loading, "MAX_FILES", 2)
     chain = {f"{name}.dl": f'.include "{after}.dl"'.encode() for name, after in ("ab", "bc")}
     return loaded(folder, chain | {"c.dl": b""})
 

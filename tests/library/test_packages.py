@@ -23,10 +23,11 @@ from constat.library.packages import (
     check_library,
     fetch,
     install,
+    names_of,
     prepare,
+    renamed,
     write_files,
 )
-from constat.library.renaming import names_of, renamed
 from constat.project import load_project
 from constat.project.packages import (
     MOST_FILE,

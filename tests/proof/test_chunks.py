@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.logic import Kind, canonical_bytes, canonical_lines, format_value
-from constat.proof import certificate, sorted_columns
+from constat.proof import certificate, given_columns
 from constat.proof.certificate import Assignments, chunk_size, chunks_of
 from constat.proof.groups import Chunk
 from tests.check.writer import canonical, rows_hash
@@ -98,7 +98,7 @@ def test_blocks_of_rows_end_where_chunks_end(block: int) -> None:
     given_ = Assignments(rows, (Kind.NUMBER,) * 2, [Decimal(n) / 4 for _, n in rows], Kind.DECIMAL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certificate, "CHUNK", 4)
-        patch.setattr(sorted_columns, "_BLOCK", block)
+        patch.setattr(given_columns, "_BLOCK", block)
         assert chunks_of(given_, many=0) == chunks_of(given_, many=10**6)
 
 

@@ -19,7 +19,7 @@ from constat.cli.repl import Desk, answer, tell_checks
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
 from constat.recount import Prepared, Recount, State
-from constat.session import row_proofs, stored_answers
+from constat.session import many_proofs, stored_answers
 from constat.session import session as session_module
 from constat.session.answers import Computed, Settled
 from constat.session.options import BulkOptions
@@ -327,7 +327,7 @@ def test_a_certificate_that_the_checker_rejects_proves_nothing(
         assert check_certificate(data).accepted
         return Report(False, 1, code="digest", reason="not that of this text")
 
-    monkeypatch.setattr(row_proofs, "check_certificate", rejects)
+    monkeypatch.setattr(many_proofs, "check_certificate", rejects)
     answers = session.query("p(?x)", engine="forward", check=1)
     assert [row["x"] for row in answers] == [15]
     assert answers.check is not None
@@ -337,7 +337,7 @@ def test_a_certificate_that_the_checker_rejects_proves_nothing(
 def test_a_row_that_rests_on_more_than_was_said_is_a_difference(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_proofs, "_ACCEPTED", (Verdict.PROVED,))
+    monkeypatch.setattr(many_proofs, "_ACCEPTED", (Verdict.PROVED,))
     answers = session.query("sure(?x)", engine="forward", check=1)
     assert answers.check is not None
     assert [one.verdict for one in answers.check.differences] == ["PROVED_UNDER"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.syntax import load_program
-from constat.syntax.mistakes import files
+from constat.syntax import load_program, loading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,7 +181,7 @@ def test_all_files_together_are_bounded(tmp_path: Path) -> None:
 
 
 def test_the_number_of_files_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_FILES", 3)
+    monkeypatch.setattr(loading, "MAX_FILES", 3)
     for number in range(6):
         write(tmp_path, **{f"f{number}": f'.include "f{number + 1}.dl"'})
     assert codes(tmp_path, "f0.dl") == ["C0153"]
