@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
-from constat.service.access import new_token
+from constat.service import new_token
 from tests.examples.shop import ROOT
 from tests.servers.keeper import free_port
 
