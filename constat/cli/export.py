@@ -241,7 +241,7 @@ def send_events(events: Sequence[Any], url: str, key: str) -> int:
 
     A key goes over a private line alone, and to no other address.
     """
-    from constat.apis.transport import ApiError, Asking, Transport  # noqa: PLC0415  sending alone
+    from constat.apis.transport import ApiError, Asking, Transport  # noqa: PLC0415  loaded when it is used
 
     if key and not is_private_line(url):
         raise _not_sent("a key is sent over https alone, or to this machine")
