@@ -37,7 +37,7 @@ from constat.logic import (
 from constat.syntax import print_atom, print_literal, print_term
 from constat.syntax.mistakes.habits import without_case
 from constat.syntax.mistakes.spelling import quoted
-from constat.syntax.words import AGGREGATE_HABITS
+from constat.syntax.words import AGGREGATE_HABITS, TODAY_EDIT, TODAY_HABITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -139,6 +139,7 @@ def unknown_branch(term: Apply, constructors: Sequence[str]) -> Diagnostic:
     """Report a branch that no type has."""
     names = [one[1:] for one in constructors[:_LOOKED_AT]]
     near = nearest(term.function[1:], names)
+    today = not near and term.function[1:].casefold() in TODAY_HABITS
     fields = ", ".join(f"x{place}: symbol" for place in range(1, len(term.arguments) + 1))
     edit = f"declare it: `.type {term.function[1:]}Type = {term.function[1:]} {{{fields}}}`"
     shown = ", ".join(f"`${one}`" for one in names[:_SHOWN]) + ", ..." * (len(names) > _SHOWN)
@@ -148,7 +149,7 @@ def unknown_branch(term: Apply, constructors: Sequence[str]) -> Diagnostic:
         term.span,
         label="not declared",
         note=f"the branches are {shown}" if names else "no algebraic data type is declared",
-        help=f"write `${near}`" if near else edit,
+        help=f"write `${near}`" if near else TODAY_EDIT if today else edit,
     )
 
 
@@ -879,8 +880,8 @@ def _told_otherwise(term: Apply) -> str:
             "texts are compared as the source has them; have the source do it, in the `query` of"
             f" `.input`: `SELECT {name}(...) ...`"
         )
-    if name in {"now", "today", "current_date", "getdate"}:
-        return "a day is a fact: declare `.decl today(day: Date)` and give it a value in `facts:`"
+    if name in TODAY_HABITS:
+        return TODAY_EDIT
     fold = AGGREGATE_HABITS.get(name, name)
     if fold in AGGREGATES:
         target, inner = ("", "_") if fold == "count" else (f"{first} ", first)

@@ -14,6 +14,7 @@ from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import Aggregate, Constant, Negative, Positive, Variable
 from constat.syntax import print_term
 from constat.syntax.mistakes.habits import alike, literally, near_name, one_of, within
+from constat.syntax.words import NO_VALUE_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,6 +80,11 @@ def _undefined(atom: Atom, predicates: Mapping[str, Predicate], rule: Rule | Non
     spoken = _as_comparison(atom)
     if spoken:
         near, edit = None, f"write `{spoken}`"
+    elif near is None and atom.predicate.casefold() in NO_VALUE_TESTS:
+        edit = (
+            "for rows without a value declare `@[null = none]` for the column, name the rows that"
+            " have one, and deny that (`constat help nulls`)"
+        )
     if near is not None:
         edit = f"write `{near}`, declared as `.decl {declared_columns(predicates[near])}`"
     return Diagnostic(

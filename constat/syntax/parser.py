@@ -70,6 +70,7 @@ from constat.syntax.words import (
     REFUSED_DIRECTIVES,
     REFUSED_FUNCTIONS,
     SIGN_HABITS,
+    TODAY_HABITS,
     SQL_WORDS,
     STAND_INS,
     UNARY,
@@ -533,6 +534,8 @@ class TermParser(StructureParser):
             self.fail(records.braces_habit(self.here))
         if kind == "@":
             twice = self.ahead() == "@"
+            if self.ahead() == "name" and self.tokens.word(self.position + 1) in TODAY_HABITS:
+                self.fail(habits.today_habit(self.here, self.tokens.word(self.position + 1)))
             self.fail(refusals.refused("user aggregate" if twice else "functor", self.here))
         self.unexpected("a term", 'write a term: `?x`, `_`, `5`, `"gold"`')
 

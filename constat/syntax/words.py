@@ -99,6 +99,18 @@ SQL_WORDS: Final = frozenset({"in", "between", "like", "ilike", "regexp", "rlike
 AGGREGATE_HABITS: Final = MappingProxyType(
     {"avg": "mean", "average": "mean", "total": "sum", "minimum": "min", "maximum": "max"}
 )
+NO_VALUE_HABITS: Final = frozenset({"none", "nan", "na", "undefined", "missing", "unset"})
+"""Names that other languages have for a value that is not there; as texts they may be meant."""
+NO_VALUE_TESTS: Final = frozenset(
+    {"is_null", "isnull", "isnan", "isna", "is_not_null", "notnull", "is_none", "known", "exists"}
+)
+TODAY_HABITS: Final = frozenset(
+    {"now", "today", "current_date", "current_timestamp", "getdate", "sysdate", "curdate"}
+)
+TODAY_EDIT: Final = (
+    "a day is a fact: declare `.decl today(day: Date)`, read it by `today(?day)`, and give it in"
+    ' constat.yaml: `facts: {today: "2026-06-15"}`'
+)
 
 COMPARISON_HABITS: Final = MappingProxyType(
     {

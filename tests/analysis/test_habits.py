@@ -243,3 +243,24 @@ def test_rows_without_a_value_are_asked_for_as_the_message_says(tmp_path: Path) 
             session.query("sale(who = NULL)")
         edit = caught.value.diagnostics[0].help.split("`")[1]
         assert [row.values for row in session.query(edit).rows] == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("literal", "edit"),
+    [
+        ("is_null(?w)", "`constat help nulls`"),
+        ("!known(?w)", "`constat help nulls`"),
+        ("isnull(?w)", "`constat help nulls`"),
+        ("?w = today()", "read it by `today(?day)`"),
+        ("?w = $today", "read it by `today(?day)`"),
+    ],
+)
+def test_a_question_for_no_value_or_for_today_says_how_it_is_asked(
+    tmp_path: Path, literal: str, edit: str
+) -> None:
+    with pytest.raises(ConstatError) as caught:
+        answers(
+            tmp_path / "p",
+            f"{WORLD}.decl r(i: number)\nr(?i) :- sale(id = ?i, who = ?w), {literal}.",
+        )
+    assert edit in " ".join(one.help for one in caught.value.diagnostics)

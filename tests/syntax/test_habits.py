@@ -148,3 +148,18 @@ def test_a_habit_is_named_and_its_help_mends_it(
 )
 def test_what_only_looks_like_a_habit_is_read(text: str) -> None:
     assert errors(text) == []
+
+
+@pytest.mark.parametrize("day", ["@today", "@now()", "current_date", "SYSDATE"])
+def test_the_day_of_today_is_a_fact(day: str) -> None:
+    _, (found,) = read(f"p(?x) :- q(?x), ?x < {day}.")
+    assert "`.decl today(day: Date)`, read it by `today(?day)`" in found.help
+    sound(".decl today(day: Date)\np(?x) :- q(?x), today(?day), ?x < ?day.")
+
+
+@pytest.mark.parametrize("word", ["none", "None", "NaN", "missing"])
+def test_a_word_for_no_value_leads_to_what_nulls_mean(word: str) -> None:
+    _, (found,) = read(f"p(?x) :- q(?x, {word}).")
+    assert found.code == "C0116"
+    assert f'`"{word}"` for the text' in found.help
+    assert "`constat help nulls`" in found.help

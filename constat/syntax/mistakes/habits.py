@@ -7,7 +7,12 @@ from collections.abc import Iterable
 
 from constat.diagnostics import Diagnostic, Related, Span, nearest
 from constat.syntax.mistakes.spelling import quoted, shown
-from constat.syntax.words import AGGREGATE_HABITS
+from constat.syntax.words import (
+    AGGREGATE_HABITS,
+    NO_VALUE_HABITS,
+    TODAY_EDIT,
+    TODAY_HABITS,
+)
 
 MAX_DEPTH = 200
 MAX_ALTERNATIVES = 256
@@ -20,12 +25,28 @@ _WILD = re.compile("[%_]")
 def bare_name(span: Span, name: str) -> Diagnostic:
     """`Gold` or `gold` as an argument."""
     variable = name if name[:1].islower() else name.lower()
+    advice = f"write `{quoted(shown(name))}` for the text or `?{shown(variable)}` for a variable"
+    if name.casefold() in TODAY_HABITS:
+        advice = TODAY_EDIT
+    elif name.casefold() in NO_VALUE_HABITS:
+        advice += "; `constat help nulls` says how rows without a value are asked for"
     return Diagnostic(
         "C0116",
         f"`{shown(name)}` is neither a variable nor a text",
         span,
         note="variables begin with `?`, texts stand in double quotes; a bare name could be either",
-        help=f"write `{quoted(shown(name))}` for the text or `?{shown(variable)}` for a variable",
+        help=advice,
+    )
+
+
+def today_habit(span: Span, name: str) -> Diagnostic:
+    """`@today`."""
+    return Diagnostic(
+        "C0163",
+        f"`@{shown(name)}` is not there: an answer of today can be told again tomorrow",
+        span,
+        note="nothing that a rule says depends on when it is asked",
+        help=TODAY_EDIT,
     )
 
 
