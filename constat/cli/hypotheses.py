@@ -97,8 +97,8 @@ def why_not_command(  # noqa: PLR0913  one for each option
     rules and bodies.
 
     With --counterfactuals rows of sources that the "no" shows are changed in thought: a number by
-    what is lacking, a row taken away. What is listed was confirmed by `constat what-if`; that
-    nothing is listed does not mean that nothing would help (`constat missing` looks for facts).
+    what is lacking, a row taken away. What is listed was confirmed by `constat what-if`; there may
+    be more (`constat missing` looks for facts).
 
     Examples:
       constat why-not "is_vip(C002)"               # exits with 5
@@ -114,20 +114,20 @@ def why_not_command(  # noqa: PLR0913  one for each option
         with watching() as observe:
             found = session.why_not(goal, most=most, observe=observe)
             changes = session.counterfactuals(found) if counterfactuals else None
-        wanted = most_reasons if reasons else 0
+        told = {"counterfactuals": _counterfactuals_json(changes), "models": session.model_usage}
         if form == "json":
-            told = {"counterfactuals": None if changes is None else _counterfactuals_json(changes)}
-            write_json({**_json(found, wanted), **told, "models": session.model_usage})
+            write_json({**_json(found, most_reasons * reasons), **told})
         else:
-            print_why_not(found, wanted)
-            if changes is not None:
-                _print_counterfactuals(changes)
+            print_why_not(found, most_reasons * reasons)
+            _print_counterfactuals(changes)
             note_unmet(session, found.result)
         note_left_out(session)
     return found.exit_code
 
 
-def _counterfactuals_json(changes: Counterfactuals) -> dict[str, object]:
+def _counterfactuals_json(changes: Counterfactuals | None) -> dict[str, object] | None:
+    if changes is None:
+        return None
     return {
         "found": [{**asdict(one), "verdict": one.verdict.value} for one in changes.found],
         "tried": changes.tried,
@@ -135,7 +135,9 @@ def _counterfactuals_json(changes: Counterfactuals) -> dict[str, object]:
     }
 
 
-def _print_counterfactuals(changes: Counterfactuals) -> None:
+def _print_counterfactuals(changes: Counterfactuals | None) -> None:
+    if changes is None:
+        return
     write("what would have changed it (each tried by `constat what-if`):")
     for number, one in enumerate(changes.found, start=1):
         write(f"  {number}. {one.text}: then {one.verdict.label}")
