@@ -70,9 +70,9 @@ from constat.syntax.words import (
     REFUSED_DIRECTIVES,
     REFUSED_FUNCTIONS,
     SIGN_HABITS,
-    TODAY_HABITS,
     SQL_WORDS,
     STAND_INS,
+    TODAY_HABITS,
     UNARY,
     WORD_HABITS,
 )
