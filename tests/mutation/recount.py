@@ -360,14 +360,21 @@ class Log:
                 entry = cast("dict[str, Any]", json.loads(line))
                 self.found[entry["name"]] = entry
 
-    def add(self, one: Break, told: str, programs: int) -> None:
-        """Note a copy: what was found, and how many programs reach its break."""
+    def left(self, one: Break, meets: Sequence[int]) -> list[int]:
+        """Give the programs that a copy has not met yet: none once it did harm."""
+        entry = self.found.get(one.name)
+        return list(meets) if entry is None else entry.get("left", [])
+
+    def add(self, one: Break, told: str, programs: int, left: Sequence[int]) -> None:
+        """Note a copy: what was found, how many programs reach its break, and which are left."""
+        kind = told.partition(" |")[0]
         entry = {
             "name": one.name,
             "line": one.line,
             "what": one.what,
             "programs": programs,
-            "kind": told.partition(" |")[0],
+            "left": sorted(left) if kind == KINDS[0] else [],
+            "kind": kind,
             "told": told,
         }
         self.found[one.name] = entry
@@ -382,29 +389,41 @@ class Log:
             for one in self.found.values()
         )
         told["reached by no program"] = sum(not one["programs"] for one in self.found.values())
+        told["met by some of its programs only"] = sum(
+            bool(one.get("left")) for one in self.found.values()
+        )
         return dict(told)
 
 
-def tried(corpus: Corpus, breaks: Sequence[Break], log: Log) -> None:
-    """Let every copy meet the programs that reach its break."""
+def tried(corpus: Corpus, breaks: Sequence[Break], log: Log, turn: int) -> None:
+    """Let every copy meet the programs that reach its break: `turn` each first, then all."""
     meets = reached(breaks, corpus.runs)
     begun = time.monotonic()
-    # Those that no program reaches are settled at once; then what takes longest.
-    most = 1 + max(map(len, meets.values()), default=0)
-    for one in sorted(breaks, key=lambda each: -(len(meets[each.name]) or most)):
-        if one.name in log.found:
-            continue
-        numbers = corpus.first(meets[one.name])
-        told = "no wrong answer"
-        if numbers:
-            seconds = SECONDS * (MOST_STUCK + 1) + len(numbers)
-            found = noticed("", None, partial(harm, corpus, one, numbers), seconds)
-            told = found or told
-            if found and found.count(" | ") > 1:
-                corpus.harmed[int(found.rpartition(" | ")[2])] += 1
-        log.add(one, told, len(numbers))
-        shown = f"{one.name}, line {one.line}: {one.what} | {len(numbers)} programs | {told}"
-        sys.stderr.write(f"{time.monotonic() - begun:.0f}s {shown}\n")
+    # Those that no program reaches are settled at once; then those that most reach.
+    most = 1 + len(corpus.known)
+    ordered = sorted(breaks, key=lambda each: -(len(meets[each.name]) or most))
+    for last in (turn, most):
+        for one in ordered:
+            left = log.left(one, meets[one.name])
+            count = len(meets[one.name])
+            numbers = corpus.first(left)[: max(0, last - (count - len(left)))]
+            if not numbers and (one.name in log.found or left):
+                continue
+            told = _met(corpus, one, numbers)
+            log.add(one, told, count, sorted({*left} - {*numbers}))
+            shown = f"{one.name}, line {one.line}: {one.what} | {len(numbers)} programs | {told}"
+            sys.stderr.write(f"{time.monotonic() - begun:.0f}s {shown}\n")
+
+
+def _met(corpus: Corpus, one: Break, numbers: Sequence[int]) -> str:
+    """Let a copy meet programs; say what came of it."""
+    if not numbers:
+        return KINDS[0]
+    seconds = SECONDS * (MOST_STUCK + 1) + len(numbers)
+    found = noticed("", None, partial(harm, corpus, one, numbers), seconds)
+    if found and found.count(" | ") > 1:
+        corpus.harmed[int(found.rpartition(" | ")[2])] += 1
+    return found or KINDS[0]
 
 
 def _at_once(pieces: Sequence[Callable[[], None]]) -> None:
@@ -430,6 +449,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=50_000, help="the first seed of the corpus")
     parser.add_argument("--seed", type=int, default=1, help="which copies")
     parser.add_argument("--log", type=Path, help="a file to note each copy in, and to go on from")
+    parser.add_argument("--turn", type=int, default=60, help="programs for each, before more")
     parser.add_argument("--workers", type=int, default=1, help="processes; several need a log")
     told = parser.parse_args()
     log = Log(told.log)
@@ -440,10 +460,10 @@ def main() -> int:
         corpus = prepared(make_corpus(told.size, told.first, Path(folder)))
         sys.stderr.write(f"{told.size} programs prepared in {time.monotonic() - begun:.0f} s\n")
         if told.workers == 1:
-            tried(corpus, breaks, log)
+            tried(corpus, breaks, log, told.turn)
         else:
             shares = [breaks[one :: told.workers] for one in range(told.workers)]
-            _at_once([partial(tried, corpus, share, log) for share in shares])
+            _at_once([partial(tried, corpus, share, log, told.turn) for share in shares])
             log.read()
     sys.stdout.write(f"{len(log.found)} copies: {log.counts()}\n")
     return int(log.counts().get("passed", 0) > 0)

@@ -61,7 +61,9 @@ def test_a_copy_on_tape_is_judged_as_one_without(tmp_path: Path) -> None:
 
 def test_a_log_is_gone_on_with(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    words = ["--count", "6", "--size", "2", "--log", str(log)]
+    # Each meets one program, and when all have, the other one.
+    words = ["--count", "6", "--size", "2", "--turn", "1", "--log", str(log)]
+    lines: list[str] = []
     for _ in range(2):
         ran = subprocess.run(
             [sys.executable, "-m", "tests.mutation.recount", *words],
@@ -72,8 +74,11 @@ def test_a_log_is_gone_on_with(tmp_path: Path) -> None:
             timeout=600,
         )
         assert ran.returncode == 0, ran.stderr
-        names = [json.loads(line)["name"] for line in log.read_text().splitlines()]
-        assert len(names) == len(set(names)) == 6
+        before, lines = lines, log.read_text().splitlines()
+        entries = [json.loads(line) for line in lines]
+        assert not any({one["name"]: one["left"] for one in entries}.values())
+        assert sum(not one["left"] for one in entries) == 6
+        assert before in ([], lines)
 
 
 def test_statements_and_conditions_are_watched(tmp_path: Path) -> None:
