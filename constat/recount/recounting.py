@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Clock, LimitReachedError
@@ -324,7 +324,11 @@ def _same_numbers(tables: Tables, expected: str, claimed: str, kinds: Sequence[K
     ranges = tables.ranges([expected, claimed], kinds)
     if len(ranges) != len(kinds):
         return False
-    one, other = (tables.packed(table, ranges) for table in (expected, claimed))
+    return _same(*(tables.packed(table, ranges) for table in (expected, claimed)))
+
+
+def _same(one: Any, other: Any) -> bool:  # noqa: ANN401  arrays, and numpy is loaded where it is used
+    """Whether two arrays have the same numbers, the other one each once; both are sorted."""
     one.sort()
     other.sort()
     if len(one) > len(other):
@@ -438,14 +442,14 @@ class Evaluation:
             self.compute(one)
         if rows < max(1, tables.few) or read & self.marked.keys():
             return False
-        every = tables.empty(kinds)
+        ranges = tables.ranges([claimed], kinds)
+        if len(ranges) != len(kinds):
+            return False
         parts = [self.statement(n, self.tables_of, distinct=False) for n in self.rules(name)]
         most = _MOST_TIMES * rows
-        each = ("SELECT * FROM (", " UNION ALL ".join(parts), ") AS each_one LIMIT", str(most + 1))
-        tables.run("INSERT INTO", every, *each)
-        same = tables.count(every) <= most and _same_numbers(tables, every, claimed, kinds)
-        tables.run("DROP TABLE", every)
-        return same
+        each = f"({' UNION ALL '.join(parts)}) AS each_one LIMIT {most + 1}"
+        found = tables.packed(each, ranges, beyond=True)
+        return len(found) <= most and _same(found, tables.packed(claimed, ranges))
 
     def _body(self, number: int) -> tuple[Literal, ...]:
         return self.program.rules[number].body

@@ -151,12 +151,28 @@ class Tables:
                 found.append((place, literal(low, kinds[place]), span))
         return found
 
-    def packed(self, table: str, ranges: Sequence[tuple[int, str, int]]) -> Any:  # noqa: ANN401  an array, and numpy is loaded where it is used
-        """Give each row of a table as one number, by these columns: equal where all of them are."""
+    def packed(
+        self,
+        table: str,
+        ranges: Sequence[tuple[int, str, int]],
+        *,
+        beyond: bool = False,
+    ) -> Any:  # noqa: ANN401  an array, and numpy is loaded where it is used
+        """Give each row of a table as one number, by these columns: equal where all of them are.
+
+        A row with a cell beyond its range is -1, which no other row is, where there may be such.
+        """
         key = "CAST(0 AS BIGINT)"
         for place, low, span in ranges:
             # What is left of a column is below its span, and the product of all fits.
             key = f"({key}) * {span} + CAST(c{place} - {low} AS BIGINT)"
+        if beyond and ranges:
+            # A number of 64 bits and a span of 63 have a sum in 128.
+            inside = (
+                f"c{place} >= {low} AND c{place} < CAST({low} AS HUGEINT) + {span}"
+                for place, low, span in ranges
+            )
+            key = f"CASE WHEN {' AND '.join(inside)} THEN {key} ELSE -1 END"
         return self.arrays("SELECT", key, "AS k FROM", table)[0]
 
     @contextmanager

@@ -126,6 +126,17 @@ def test_rows_of_numbers_are_packed_apart(width: int) -> None:
             assert len(set(held.packed(table, ranges).tolist())) == len(rows)
 
 
+@pytest.mark.parametrize("beyond", [-(1 << 63), 4, 31, (1 << 63) - 1])
+def test_rows_beyond_the_range_of_an_answer_are_noticed(beyond: int) -> None:
+    text = HEAD + ".decl n(x: number)\n.input n\n.decl p(x: number)\np(?x) :- n(?x).\n"
+    rows: list[Row] = [(number,) for number in range(5, 31)]
+    assert counted(text, "p", {"n": rows}, rows) == Recount(State.PASSED)
+    # 5 is the number 0 of its range.
+    for answer in (rows, rows[1:], rows[:-1]):
+        found = counted(text, "p", {"n": [*rows, (beyond,)]}, answer)
+        assert (found.differs, found.extra) == (True, 0)
+
+
 def test_constants_and_repeated_variables_choose_among_the_rows() -> None:
     program = program_of(GRAPH)
     world = naive.World({"e": tuple((row, None) for row in EDGES)})
