@@ -708,35 +708,34 @@ class _Rounds:
         self, parts: Mapping[str, list[str]], statements: Callable[[int], Iterator[str]]
     ) -> bool:
         """Take what these statements give; whether that brought a row."""
-        tables, made = self.evaluation.tables, {}
+        tables = self.evaluation.tables
+        made: dict[str, str] = {}
         for name in self.members:
             queries = [*parts[name]]
             for number in self.evaluation.rules(name):
                 queries += statements(number)
-            if queries:
-                made[name] = self._beside(name, " UNION ".join(queries))
+            if queries and (table := self._beside(name, " UNION ".join(queries))):
+                made[name] = table
         for table in self.fresh.values():
             tables.run("DROP TABLE", table)
-        self.fresh = {}
+        self.fresh = made
         for name, table in made.items():
-            if tables.count(table):
-                tables.run("INSERT INTO", self.known[name], "SELECT * FROM", table)
-                self.fresh[name] = table
-            else:
-                tables.run("DROP TABLE", table)
-        return bool(self.fresh)
+            tables.run("INSERT INTO", self.known[name], "SELECT * FROM", table)
+        return bool(made)
 
     def _beside(self, name: str, query: str) -> str:
-        """Compute the rows of a query that are not known yet."""
+        """Give a table with the rows of a query that are not known yet; nothing where none is."""
         tables = self.evaluation.tables
         table, known = tables.fresh(), self.known[name]
         arity = max(1, self.evaluation._predicate(name).arity)  # noqa: SLF001  as above
         same = " AND ".join(f"k.c{place} = n.c{place}" for place in range(arity))
-        tables.run(
+        found = tables.number(
             *("CREATE TABLE", table, "AS SELECT * FROM (", query, ") AS n"),
             *("WHERE NOT EXISTS (SELECT 1 FROM", known, "AS k WHERE", same, ")"),
         )
-        return table
+        if not found:
+            tables.run("DROP TABLE", table)
+        return table if found else ""
 
     def _first(self, number: int) -> Iterator[str]:
         """Yield the statements of a rule before any row of the component is known."""
