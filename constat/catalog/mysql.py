@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pymysql
 from pymysql import converters
-from pymysql.constants import CR, ER, FIELD_TYPE
+from pymysql.constants import CR, ER, FIELD_TYPE, FLAG
 from pymysql.cursors import Cursor, SSCursor
 
 from constat.catalog.connection import (
@@ -25,9 +25,10 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
-from constat.catalog.keyed import Comparand, Family, typed_question, typed_whole
+from constat.catalog.keyed import Comparand, Compared, Family, typed_question, typed_whole
 from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
 from constat.frozen import frozen
+from constat.logic import Kind
 from constat.store.clock import now
 
 if TYPE_CHECKING:
@@ -60,6 +61,48 @@ def families(columns: Iterable[tuple[int, int]]) -> tuple[Family, ...]:
 def is_single(code: int) -> bool:
     """Tell whether a column holds floats of 32 bits."""
     return code == FIELD_TYPE.FLOAT
+
+
+# Where a server orders cells as values are ordered here, and which cells are no values. Whole
+# numbers without a sign may be beyond 64 bits with one; letters are ordered by a collation, and
+# found by an equality that includes ours.
+_SIGNED: Final = frozenset({
+    FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.LONGLONG,
+})  # fmt: skip
+_DECIMALS: Final = frozenset({FIELD_TYPE.DECIMAL, FIELD_TYPE.NEWDECIMAL})
+_MOST_DIGITS: Final = 38
+_NO_DAY: Final = "{0} < '0001-01-01' OR MONTH({0}) = 0 OR DAYOFMONTH({0}) = 0"
+
+
+@frozen
+class Told:
+    """What the server says of an output column: its type, its width, a sign, and never NULL."""
+
+    code: int
+    letters: int
+    signed: bool
+    width: int
+    filled: bool
+
+    def compared(self, kind: Kind) -> Compared | None:
+        """Say how the column is compared with values of a kind; `None` where it is not."""
+        whole = self.code in _SIGNED and self.signed
+        match kind:
+            case Kind.NUMBER if whole:
+                return Compared()
+            case Kind.FLOAT if self.code == FIELD_TYPE.DOUBLE or (
+                whole and self.code != FIELD_TYPE.LONGLONG
+            ):
+                return Compared()
+            case Kind.DECIMAL if self.code in _DECIMALS and self.width <= _MOST_DIGITS:
+                # Compared with a text it would be a float.
+                return Compared("CAST(? AS DECIMAL(65,30))")
+            case Kind.DATE if self.code == FIELD_TYPE.DATE:
+                return Compared("CAST(? AS DATE)", _NO_DAY)
+            case Kind.SYMBOL if _family(self.code, self.letters) is Family.TEXT:
+                return Compared(ordered=False)
+            case _:
+                return None
 
 
 def _family(code: int, letters: int) -> Family:
@@ -202,13 +245,18 @@ _TABLES: Final = """
     WHERE t.table_schema = DATABASE() AND t.table_type <> 'SEQUENCE'
     ORDER BY t.table_name, c.ordinal_position
 """
+_UNIQUE: Final = """
+    SELECT index_name, column_name FROM information_schema.statistics
+    WHERE table_schema = DATABASE() AND lower(table_name) = lower(%s) AND non_unique = 0
+"""
 _ENGINES: Final = """
     SELECT count(*) FROM information_schema.tables
     WHERE table_schema = DATABASE() AND engine <> 'InnoDB'
 """
-# A table's number is its own as long as it lives; only who has the right PROCESS sees it.
+# A table's number is its own as long as it lives, but it may get columns; only who has the right
+# PROCESS sees it.
 _NUMBERS: Final = """
-    SELECT lower(substring_index(name, '/', -1)), CAST(table_id AS CHAR)
+    SELECT lower(substring_index(name, '/', -1)), concat(table_id, ' ', n_cols)
     FROM information_schema.{table} WHERE name LIKE concat(DATABASE(), '/%') ORDER BY 1, 2
 """
 # A table that a transaction has opened keeps its name until the end; the snapshot is not taken
@@ -259,7 +307,9 @@ class MysqlConnection(ServerConnection[_Link]):
         self._in_force: tuple[float, int] | None = None
         self._narrow = False
         self._types: dict[str, tuple[bool, ...]] = {}
+        self._outputs_told: dict[str, tuple[Told, ...]] = {}
         self._held: _Names | None = None
+        self._listed: tuple[_Names | None, Mapping[str, SourceTable]] | None = None
         self._kept: frozenset[str] | None = None
         self._unclear: frozenset[str] = frozenset()
         self._compared: set[frozenset[str] | None] = set()
@@ -480,6 +530,26 @@ class MysqlConnection(ServerConnection[_Link]):
         self._in_force = wanted
 
     def _list_tables(self) -> Mapping[str, SourceTable]:
+        """Ask for tables and columns, unless names stand for what they did when that was asked.
+
+        Whether a column may be NULL is none of what is kept: a table may stay the same while that
+        changes.
+        """
+        if self._listed is not None and self._listed[0] == self._held:
+            return self._listed[1]
+        found = self._all_tables()
+        # Of tables that are no InnoDB's nobody sees that they are others now.
+        is_known = self._held is not None and self.snapshot is not None
+        self._listed = (self._held, found) if is_known else None
+        return found
+
+    def _may_be_null(self, guarded: Guarded, column: int) -> bool:
+        told = self._outputs_told.get(guarded.text)
+        if told is None or not told[column].filled:
+            return True
+        return super()._may_be_null(guarded, column)
+
+    def _all_tables(self) -> Mapping[str, SourceTable]:
         with self._unlimited() as cursor:
             cursor.execute(_TABLES)
             listed = cursor.fetchall()
@@ -524,7 +594,33 @@ class MysqlConnection(ServerConnection[_Link]):
             fields = cursor._result.fields  # type: ignore[attr-defined]  # noqa: SLF001  the description lacks the charset
         told = [(field.type_code, field.charsetnr) for field in fields]
         self._types[query] = tuple(is_single(code) for code, _ in told)
+        self._outputs_told[query] = tuple(
+            Told(
+                field.type_code,
+                field.charsetnr,
+                not field.flags & FLAG.UNSIGNED,
+                field.length,
+                bool(field.flags & FLAG.NOT_NULL),
+            )
+            for field in fields
+        )
         return tuple(field.name for field in fields), families(told)
+
+    def _comparison(self, query: str, column: int, kind: Kind) -> Compared | None:
+        self.tables()
+        if kind is Kind.SYMBOL and self._narrow:
+            # A letter that a column cannot hold is an error there, and no difference.
+            return None
+        return self._outputs_told[query][column].compared(kind)
+
+    def _unique(self, table: str) -> Sequence[frozenset[str]]:
+        found: dict[str, set[str]] = {}
+        with self._unlimited() as cursor:
+            cursor.execute(_UNIQUE, (table,))
+            for index, column in cursor.fetchall():
+                found.setdefault(index, set()).add(str(column).lower())
+        # What a collation keeps apart, or the beginning of a text, differs as a whole.
+        return [frozenset(columns) for columns in found.values()]
 
     def _interrupt(self) -> None:
         number = self._link.thread_id()  # type: ignore[no-untyped-call]

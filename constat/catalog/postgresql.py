@@ -361,6 +361,7 @@ _REPLACED: Final = """
 _BEGIN_FOR: Final = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TELL: Final = "SELECT set_config(%s, %s, true)"
 _SAVE: Final = "SAVEPOINT constat"
+_TIMEOUT: Final = "SET LOCAL statement_timeout = {};"
 # Quoted names differ in the case of their letters, and a query's names are known without it: all
 # tables are looked at that may be meant.
 _SECURED: Final = """
@@ -412,7 +413,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
     def __init__(self, target: Target, seconds: float) -> None:
         self._cluster: str | None = None
         self._names = Names()
-        self._in_force: float | None = None
+        self._in_force: int | None = None
         self._compared: set[str] = set()
         self._types: dict[str, tuple[int, ...]] = {}
         self._digits: dict[str, tuple[int | None, ...]] = {}
@@ -458,15 +459,16 @@ class PostgresqlConnection(ServerConnection[_Link]):
         return "bpchar" if padded else "text"
 
     def _start(self) -> None:
-        self._in_force = None
         self._compared.clear()
         self._shown.clear()
         begin = _BEGIN
         if self._target.asker is not None:
             self._tell(self._target.asker)
             begin = _SAVE
-        # Together, since each statement is a way to the server and back.
-        cursor = self._link.execute(f"{begin}; {_STATE}".encode())
+        # Together, since each statement is a way to the server and back: what limited the last
+        # query will do for the next one, too.
+        limit = _TIMEOUT.format(self._in_force) if self._in_force else ""
+        cursor = self._link.execute(f"{begin}; {limit}{_STATE}".encode())
         while cursor.nextset():
             pass
         snapshot, database, foreign = cursor.fetchone() or ("", "", True)
@@ -683,9 +685,10 @@ class PostgresqlConnection(ServerConnection[_Link]):
 
     def _limit(self, seconds: float) -> None:
         """Have the server end a query too, a little after it is cancelled from here."""
-        if self._in_force != seconds:
-            self._link.execute(f"SET LOCAL statement_timeout = {round(seconds * 1_000) + 1_000}")
-            self._in_force = seconds
+        least = round(seconds * 1_000) + 1_000
+        if self._in_force is None or not least <= self._in_force <= least + 1_000:
+            self._link.execute(_TIMEOUT.format(least + 500).encode())
+            self._in_force = least + 500
 
     def _list_tables(self) -> Mapping[str, SourceTable]:
         found: dict[str, SourceTable] = {}

@@ -69,6 +69,11 @@ def of_one_table(guarded: Guarded, column: int) -> Output | None:
     return output if guarded.tables == set(output.tables) else None
 
 
+def _is_told(value: Decimal) -> bool:
+    """Tell whether every server holds a number exactly."""
+    return int(value.as_tuple().exponent) >= -_MOST_PLACES and value.adjusted() < _MOST_WHOLE
+
+
 Link = TypeVar("Link")
 Trouble = SourceFailureError | QueryMistakeError
 
@@ -87,8 +92,9 @@ _Told = TypeVar("_Told")
 _Raw = TypeVar("_Raw")
 # So many rows are read cell by cell before columns are worth their start.
 FEW: Final = 20_000
-# What a server would round is compared here.
+# What a server would round, or cut, is compared here.
 _MOST_PLACES: Final = 30
+_MOST_WHOLE: Final = 35
 _EXPLAIN: Final = MappingProxyType(
     {"postgres": "EXPLAIN (FORMAT JSON)", "mysql": "EXPLAIN FORMAT=JSON"}
 )
@@ -225,10 +231,7 @@ class ServerConnection(ABC, Generic[Link]):
             compared = self._comparison(query, one.column, whole.kinds[one.column])
             if compared is None or not (compared.ordered or one.operator == "="):
                 continue
-            if (
-                isinstance(one.value, Decimal)
-                and int(one.value.as_tuple().exponent) < -_MOST_PLACES
-            ):
+            if isinstance(one.value, Decimal) and not _is_told(one.value):
                 continue
             if everywhere or one.column in whole.key:
                 known = whole.policies[one.column] == "skip"

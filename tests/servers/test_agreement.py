@@ -171,6 +171,30 @@ COPIED: Final = (
     ("uuid", ("symbol",), ("'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'",)),
     ("bytea", ("symbol",), ("'x'",)),
 )
+DAYS: Final = ("'2020-02-29'", "'0000-00-00'", "'2020-00-10'", "'2020-10-00'", "'9999-12-31'")
+# As above, of MariaDB, where rows are put into columns here.
+FETCHED: Final = (
+    ("tinyint", ("number", "float", "Bool"), ("0", "1", "-7")),
+    ("int", ("number", "unsigned", "float"), ("0", "1", "-2147483648")),
+    ("bigint", ("number", "unsigned", "float"), (str(2**63 - 1), str(-(2**63)), "7", "0")),
+    ("bigint unsigned", ("number", "unsigned"), (str(2**64 - 1), str(2**63), "7", "0")),
+    ("float", ("float", "Decimal"), ("0.1", "-0.0", "1e30")),
+    ("double", ("float", "Decimal", "number"), ("0.1", "1e300", "-0.0", "5e-324", "3")),
+    ("decimal(38, 12)", ("Decimal", "number", "float"), ("0", "-0.5", "1e25", "10.000000000001")),
+    ("decimal(65, 30)", ("Decimal",), ("0", "0.1", "1e30", "1e-30", "12345678901234567.25")),
+    ("decimal(10, 2)", ("Decimal", "number", "float"), ("0", "-0.5", "10.50", "5.00")),
+    ("varchar(9) collate utf8mb4_general_ci", ("symbol", "number"), ("'a'", "'A '", "'é'", "'12'")),
+    ("varchar(9) collate utf8mb4_nopad_bin", ("symbol", "Date"), ("'é'", "'e'", "''", "' '")),
+    ("char(5) character set latin1", ("symbol",), ("'ab'", "''", "'é'")),
+    ("enum('a', 'A ', '')", ("symbol",), ("'a'", "''")),
+    ("date", ("Date", "symbol"), DAYS),
+    ("datetime(6)", ("Timestamp", "Date"), ("'2020-02-29 10:30:00.125'", *DAYS)),
+    ("year", ("number",), ("2020", "0")),
+)
+SERVED: Final = {
+    "postgresql": (COPIED, "INSERT INTO", " ON CONFLICT DO NOTHING"),
+    "mariadb": (FETCHED, "INSERT IGNORE INTO", ""),
+}
 
 
 @settings(
@@ -178,24 +202,28 @@ COPIED: Final = (
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_columns_by_copy_hold_what_their_cells_do(
+@pytest.mark.parametrize("server", SERVED)
+def test_columns_hold_what_their_cells_do_within_ranges_too(
     ways: dict[str, ServedDatabase],
     tmp_path_factory: pytest.TempPathFactory,
+    server: str,
     data: st.DataObject,
 ) -> None:
-    if "postgresql" not in ways:
-        pytest.skip("no PostgreSQL can be started here")
-    chosen = data.draw(st.lists(st.sampled_from(COPIED), min_size=1, max_size=3))
+    if server not in ways:
+        pytest.skip(f"no {server} can be started here")
+    types, insert, unless = SERVED[server]
+    chosen = data.draw(st.lists(st.sampled_from(types), min_size=1, max_size=3))
     kinds = [data.draw(st.sampled_from(one[1])) for one in chosen]
     cells = [st.one_of(st.just("NULL"), st.sampled_from(one[2])) for one in chosen]
     rows = data.draw(st.lists(st.tuples(*cells), min_size=1, max_size=5))
     policy = data.draw(st.sampled_from(["error", "skip", "none", "unknown"]))
     columns = ", ".join(f"x{n} {one[0]}" for n, one in enumerate(chosen))
-    ways["postgresql"].run(
+    ways[server].run(
+        *(["SET sql_mode = ''"] if server == "mariadb" else []),
         "DROP TABLE IF EXISTS copied",
         f"CREATE TABLE copied ({columns})",
-        *(["CREATE UNIQUE INDEX ON copied (x0)"] if data.draw(st.booleans()) else []),
-        *(f"INSERT INTO copied VALUES ({', '.join(row)}) ON CONFLICT DO NOTHING" for row in rows),
+        *(["CREATE UNIQUE INDEX apart ON copied (x0)"] if data.draw(st.booleans()) else []),
+        *(f"{insert} copied VALUES ({', '.join(row)}){unless}" for row in rows),
     )
     signature = ", ".join(f"x{n}: {kind}" for n, kind in enumerate(kinds))
     listed = ", ".join(f"x{n}" for n in range(len(chosen)))
@@ -203,7 +231,7 @@ def test_columns_by_copy_hold_what_their_cells_do(
     predicate = declare(
         f"p({signature})", f"SELECT {listed} FROM copied", parameters={"null": policy}, **key
     )
-    found = served(tmp_path_factory.mktemp("shop"), ways["postgresql"].uri, predicate)
+    found = served(tmp_path_factory.mktemp("shop"), ways[server].uri, predicate)
     external: Any = found.tiers.externals["p"]
     answer = external.answer(Demand(predicate, (), ((),)))
     told = {row for portion in answer.portions for row in portion.rows}
