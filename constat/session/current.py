@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -28,11 +28,19 @@ from constat.evaluation import (
     Resources,
     Verdict,
 )
-from constat.forward.inputs import load_stream
+from constat.forward.inputs import Nulls, View, load_stream, over_views
 from constat.forward.results import matches
 from constat.frozen import frozen
 from constat.incremental import Fact, Maintained, NotKeptError, StateBusyError, StateFile
-from constat.logic import Atom, Constant, Kind, has_null_cells, is_of_type, parse_value
+from constat.logic import (
+    Atom,
+    Constant,
+    Kind,
+    has_null_cells,
+    is_of_type,
+    null_policies,
+    parse_value,
+)
 from constat.plan.compilation import rules_by_head
 from constat.plan.forward import PlanOptions, Relation, Sizes, plan_forward
 from constat.plan.forward.demand import reachable
@@ -102,6 +110,45 @@ class _Goal:
     file: StateFile | None = None
     why: str = ""
     verdicts: dict[Row, Verdict] = field(default_factory=dict)
+    views: Mapping[str, View] = field(default_factory=dict)
+    """What rules read of inputs with columns that may be null, by the names of inputs of `kept`."""
+
+    def sources(self, kept: Maintained) -> tuple[str, ...]:
+        """Name the predicates from outside whose rows are kept."""
+        views = self.views
+        named = {views[one].base.name if one in views else one for one in kept.inputs}
+        return tuple(sorted(named))
+
+    def seen(self, name: str, rows: Sequence[Row]) -> Iterator[tuple[str, Iterable[Row]]]:
+        """Give what rules read of the rows of a source, by the inputs of what is kept.
+
+        Raises `NotKeptError` where they read a cell that nobody knows.
+        """
+        views = {key: view for key, view in self.views.items() if view.base.name == name}
+        nulls = [row for row in rows if has_null_cells(row)]
+        if not views:
+            if nulls:
+                raise NotKeptError(f"`{name}` holds unknown values")
+            yield name, rows
+            return
+        whole = [row for row in rows if not has_null_cells(row)] if nulls else rows
+        for key, view in views.items():
+            sure, weak = Nulls(tuple(nulls)).through(view, whole)
+            if weak:
+                raise NotKeptError(f"a rule reads values of `{name}` that nobody knows")
+            yield key, {*view.whole(whole), *sure}
+
+    def told(self, fact: Fact) -> Iterator[Fact]:
+        """Give a change of a source as changes of the inputs of what is kept."""
+        views = {key: one for key, one in self.views.items() if one.base.name == fact.predicate}
+        if not views:
+            yield fact
+        for key, view in views.items():
+            has_key = bool(view.base.key) and set(view.base.key) <= {*view.kept}
+            if view.unread and not view.flagged and not has_key:
+                raise NotKeptError(f"`{view.base.name}` has no key that tells its rows apart")
+            (row,) = view.whole([fact.row])
+            yield Fact(key, row, gone=fact.gone)
 
     @property
     def query(self) -> str:
@@ -166,9 +213,11 @@ class Watch:
     def _begun(self, text: str) -> _Goal:
         compiled = compile_query(read_query(text, self._around.program), self._around.program)
         program, goal, relation = _demanded(compiled)
+        program, views = _over_nulls(program, relation)
         found = _Goal(compiled, goal, relation)
         try:
             kept = Maintained(program, [relation])
+            found.views = {name: view for name, view in views.items() if name in kept.inputs}
             self._fill(found, kept)
         except (NotKeptError, ResourceError) as problem:
             self._ask_anew(found, str(problem))
@@ -181,8 +230,9 @@ class Watch:
         file = StateFile(self._path(goal)) if self._keep else None
         goal.file = file
         about = None if file is None else file.about()
+        sources = goal.sources(kept)
         with self._around.evaluating() as tiers:
-            states = _states(kept.inputs, tiers)
+            states = _states(sources, tiers)
             if (
                 file is not None
                 and about is not None
@@ -191,12 +241,16 @@ class Watch:
             ):
                 known = about.get("states")
                 before = known if isinstance(known, dict) else {}
-                names = [n for n in kept.inputs if not _same(before.get(n), states[n])]
-                facts = [one for n in names for one in _difference(kept, n, _read(n, kept, tiers))]
+                names = [n for n in sources if not _same(before.get(n), states[n])]
+                facts = [
+                    one for n in names for one in _difference(goal, kept, n, _read(n, kept, tiers))
+                ]
                 goal.kept = kept
                 self.since += self._changed(goal, kept.update(facts), states)
             else:
-                rows = {name: _read(name, kept, tiers) for name in kept.inputs}
+                rows = dict(
+                    one for name in sources for one in goal.seen(name, _read(name, kept, tiers))
+                )
                 goal.kept = Maintained(kept.program, [goal.relation], rows)
                 if file is not None:
                     file.save(goal.kept, {"version": version, "states": states})
@@ -210,7 +264,7 @@ class Watch:
         goal.kept, goal.why = None, why
         goal.verdicts = _verdicts(self._around.ask(goal.query))
         with self._around.evaluating() as tiers:
-            names = _outside(goal.compiled)
+            names = _outside(goal.compiled.program, goal.compiled.goal)
             self._states |= {
                 n: s for n, s in _states(names, tiers).items() if n not in self._states
             }
@@ -226,17 +280,16 @@ class Watch:
             stale = {n for n in names if not _same(self._states.get(n), states[n])}
             rows: dict[str, list[Row] | NotKeptError] = {}
             for goal in self._goals:
-                if goal.kept is None or not stale.intersection(goal.kept.inputs):
+                if goal.kept is None or not stale.intersection(self._read_by(goal)):
                     continue
                 facts: list[Fact] = []
-                for name in sorted(stale.intersection(goal.kept.inputs)):
-                    if name not in rows:
-                        rows[name] = _read_or_why(name, goal.kept, tiers)
-                    found = rows[name]
-                    if isinstance(found, NotKeptError):
-                        goal.why = str(found)
-                        break
-                    facts += _difference(goal.kept, name, found)
+                try:
+                    for name in sorted(stale.intersection(self._read_by(goal))):
+                        if name not in rows:
+                            rows[name] = _read_or_why(name, goal.kept, tiers)
+                        facts += _difference(goal, goal.kept, name, rows[name])
+                except NotKeptError as problem:
+                    goal.why = str(problem)
                 else:
                     changed += self._updated(goal, facts, states)
         self._states |= states
@@ -251,17 +304,25 @@ class Watch:
         """Take changes of rows; give what follows. Raises `ConstatError` for a goal asked anew."""
         names = {fact.predicate for fact in facts}
         self._told |= names
+        own = [(goal, self._told_of(goal, facts)) for goal in self._goals]
         changed: list[ChangedConclusion] = []
-        for goal in self._goals:
-            if not names.intersection(self._read_by(goal)):
-                continue
-            if goal.kept is None:
-                raise ConstatError([_not_told(goal)])
-            own = [fact for fact in facts if fact.predicate in goal.kept.inputs]
-            changed += self._updated(goal, own, self._states)
-            if goal.why:
+        for goal, taken in own:
+            if taken:
+                changed += self._updated(goal, taken, self._states)
+            if taken and goal.why:
                 raise ConstatError([_not_told(goal)])
         return changed
+
+    def _told_of(self, goal: _Goal, facts: Sequence[Fact]) -> list[Fact]:
+        """Give changes as those of the inputs that a goal keeps."""
+        read = self._read_by(goal)
+        own = [fact for fact in facts if fact.predicate in read]
+        if own and goal.kept is None:
+            raise ConstatError([_not_told(goal)])
+        try:
+            return [one for fact in own for one in goal.told(fact)]
+        except NotKeptError as problem:
+            raise ConstatError([_not_told(replace(goal, why=str(problem)))]) from None
 
     def states(self) -> Mapping[str, str]:
         """Name the states of the sources that were read; empty where nobody can tell."""
@@ -282,17 +343,20 @@ class Watch:
             if kept is None:
                 continue
             rows = self.answers(goal.query)
-            if set(_outside(compiled)) <= set(kept.inputs):
+            program, _ = _over_nulls(compiled.program, compiled.goal.predicate)
+            if set(_outside(program, compiled.goal)) <= set(kept.inputs):
                 held = {name: _Held(list(kept.rows(name))) for name in kept.inputs}
                 claim = Claim(compiled.goal, compiled.places, rows)
-                found.append((goal.query, recount(compiled.program, claim, held)))
+                found.append((goal.query, recount(program, claim, held)))
             else:
                 why = "not every input below it is kept"
                 found.append((goal.query, Recount(State.NOT_CHECKED, why)))
         return found
 
     def _read_by(self, goal: _Goal) -> tuple[str, ...]:
-        return goal.kept.inputs if goal.kept is not None else _outside(goal.compiled)
+        if goal.kept is not None:
+            return goal.sources(goal.kept)
+        return _outside(goal.compiled.program, goal.compiled.goal)
 
     def _updated(
         self, goal: _Goal, facts: Sequence[Fact], states: Mapping[str, str]
@@ -311,7 +375,7 @@ class Watch:
         """Write an update down; give the conclusions that it has changed."""
         if goal.file is not None and goal.kept is not None:
             known = {**self._states, **states}
-            own = {name: known.get(name, _UNNAMED) for name in goal.kept.inputs}
+            own = {name: known.get(name, _UNNAMED) for name in goal.sources(goal.kept)}
             about: dict[str, object] = {"version": _version(goal, goal.kept), "states": own}
             goal.file.append(goal.kept, about, anew=bool(update.anew))
         told = update.changed.get(goal.relation)
@@ -369,10 +433,18 @@ def _demanded(compiled: Compiled) -> tuple[AnalysedProgram, Atom, str]:
     return plan.program, goal, plan.wanted[0].relation
 
 
-def _outside(compiled: Compiled) -> tuple[str, ...]:
+def _over_nulls(
+    program: AnalysedProgram, relation: str
+) -> tuple[AnalysedProgram, Mapping[str, View]]:
+    """Give the program that reads views of the inputs with columns that may be null."""
+    predicates = program.program.predicates
+    names = [one for one in program.external - {relation} if any(null_policies(predicates[one]))]
+    return over_views(program, names) if names else (program, {})
+
+
+def _outside(program: AnalysedProgram, goal: Atom) -> tuple[str, ...]:
     """Name the predicates from outside that a goal may read."""
-    below = reachable(compiled.program, [compiled.goal.predicate])
-    return tuple(sorted(below & compiled.program.external))
+    return tuple(sorted(reachable(program, [goal.predicate]) & program.external))
 
 
 def _version(goal: _Goal, kept: Maintained) -> str:
@@ -396,11 +468,18 @@ def _same(before: object, now: str) -> bool:
     return bool(now) and before == now
 
 
-def _difference(kept: Maintained, name: str, rows: Iterable[Row]) -> list[Fact]:
-    """Say by content which rows of an input came and went."""
-    before, now = set(kept.rows(name)), set(rows)
-    gone = [Fact(name, row, gone=True) for row in before - now]
-    return gone + [Fact(name, row) for row in now - before]
+def _difference(
+    goal: _Goal, kept: Maintained, name: str, rows: list[Row] | NotKeptError
+) -> list[Fact]:
+    """Say by content which rows of the inputs that a source gives came and went."""
+    if isinstance(rows, NotKeptError):
+        raise rows
+    facts: list[Fact] = []
+    for key, seen in goal.seen(name, rows):
+        before, now = set(kept.rows(key)), set(seen)
+        facts += [Fact(key, row, gone=True) for row in before - now]
+        facts += [Fact(key, row) for row in now - before]
+    return facts
 
 
 def _read_or_why(name: str, kept: Maintained, tiers: Tiers) -> list[Row] | NotKeptError:
@@ -419,7 +498,7 @@ def _read(name: str, kept: Maintained, tiers: Tiers) -> list[Row]:
     if isinstance(external, RelationPredicate) and Kind.STRUCTURE not in predicate.kinds:
         readable = external.as_relation(demand, _MOST_ROWS)
         if readable is not None:
-            if readable.openings or readable.nulls or readable.evidence.confidence != 1:
+            if readable.openings or readable.evidence.confidence != 1:
                 raise NotKeptError(f"`{name}` is not known for certain")
             relation = Relation(
                 name, predicate.kinds, (False,) * predicate.arity, given=True, derived=False
@@ -427,7 +506,8 @@ def _read(name: str, kept: Maintained, tiers: Tiers) -> list[Row]:
             with Database(Resources()) as database:
                 database.declare(relation)
                 load_stream(database, name, readable)
-                return [row for batch in database.rows(name) for row in batch]
+                whole = [row for batch in database.rows(name) for row in batch]
+                return whole + list(readable.nulls)
     return _sure(external.answer(demand), name)
 
 
@@ -440,10 +520,7 @@ def _sure(answer: Answer, name: str) -> list[Row]:
         raise NotKeptError(f"`{name}` is not known as a whole")
     if any(one.confidence != 1 for one in told):
         raise NotKeptError(f"`{name}` has less than full confidence")
-    rows = [row for one in answer.portions for row in one.rows]
-    if any(map(has_null_cells, rows)):
-        raise NotKeptError(f"`{name}` holds unknown values")
-    return rows
+    return [row for one in answer.portions for row in one.rows]
 
 
 def _verdicts(answers: Answers) -> dict[Row, Verdict]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import sqlite3
 import subprocess
 import sys
@@ -216,3 +217,80 @@ def test_a_materialized_result_follows_what_has_changed(things: Path) -> None:
     assert (found.code, "f" in found.out) == (0, True), found.err
     ran = run("materialize", "query", "--current", "--project", things)
     assert ran.code == 0, ran.err
+
+
+LOANS = """.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+{key}
+.decl loan(id: number, member: number, @[null = none] back: symbol, @[null = maybe] note: symbol)
+.input loan(source = "db", query = "SELECT id, member, back, note FROM loan")
+.decl returned(loan: number)
+returned(?l) :- loan(id = ?l, back = _back).
+.decl out(member: number, loan: number)
+out(?m, ?l) :- loan(id = ?l, member = ?m), !returned(?l).
+.decl many(member: number, loans: number)
+many(?m, ?n) :- loan(member = ?m), ?n = count : {{ loan(member = ?m) }}, ?n > 1.
+.decl noted(loan: number, note: symbol)
+noted(?l, ?t) :- loan(id = ?l, note = ?t).
+"""
+
+
+def lending(folder: Path, key: str = "@[key = id]") -> Path:
+    """Make a project over loans of which some columns may be null."""
+    folder.mkdir()
+    (folder / "constat.yaml").write_text(
+        "databases:\n  db: {uri: 'sqlite:///db.sqlite'}\nrules: [rules.dl]\n"
+    )
+    (folder / "rules.dl").write_text(LOANS.format(key=key))
+    with closing(sqlite3.connect(folder / "db.sqlite")) as connection, connection:
+        connection.executescript(
+            "CREATE TABLE loan(id INTEGER PRIMARY KEY, member INTEGER, back TEXT, note TEXT);"
+            "INSERT INTO loan VALUES (1, 1, NULL, NULL), (2, 1, 'May', NULL), (3, 2, NULL, 'torn');"
+        )
+    return folder
+
+
+def test_columns_that_are_null_and_not_read_keep_a_goal_current_row_by_row(tmp_path: Path) -> None:
+    project = lending(tmp_path / "lending")
+    goals = ["out(?m, ?l)", "many(?m, ?n)", "out(1, ?l)"]
+    drawn = random.Random(3)
+    with Session(project) as session, session.watch(goals) as watch:
+        assert [one.why for one in watch.goals()] == ["", "", ""]
+        for number in range(4, 24):
+            cells = (drawn.choice(["NULL", "'May'"]), drawn.choice(["NULL", "'torn'", "'wet'"]))
+            member, before = drawn.randint(1, 3), drawn.randint(1, number)
+            change(project, f"INSERT INTO loan VALUES ({number}, {member}, {cells[0]}, {cells[1]})")
+            change(project, f"UPDATE loan SET back = {cells[1]}, note = NULL WHERE id = {before}")
+            change(project, f"DELETE FROM loan WHERE id = {drawn.randint(1, 40)}")
+            watch.poll()
+            for goal in goals:
+                asked = sorted(tuple(row.values) for row in session.query(goal).rows)
+                assert sorted(watch.answers(goal)) == asked
+        assert [one.why for one in watch.goals()] == ["", "", ""]
+        assert [found.state.value for _, found in watch.check()] == ["passed"] * 3
+
+
+def test_a_goal_that_reads_what_nobody_knows_is_asked_anew(tmp_path: Path) -> None:
+    project = lending(tmp_path / "lending")
+    with Session(project) as session, session.watch(["noted(?l, ?t)"]) as watch:
+        assert watch.goals()[0].why == "a rule reads values of `loan` that nobody knows"
+        change(project, "UPDATE loan SET note = 'wet' WHERE id = 1")
+        assert "+noted(1, wet)" in told(watch.poll())
+
+
+@pytest.mark.parametrize("key", ["@[key = id]", ""])
+def test_a_row_that_goes_is_known_by_its_key(tmp_path: Path, key: str) -> None:
+    project = lending(tmp_path / "lending", key)
+    lines = ['{"op": "delete", "relation": "loan", "row": [4, 2, "May", "torn"]}']
+    goals = ["many(?m, ?n)", *(["out(?m, ?l)"] if not key else [])]
+    with Session(project) as session, session.watch(goals) as watch:
+        change(project, "INSERT INTO loan VALUES (4, 2, 'May', 'torn')")
+        assert told(watch.poll()) == {"+many(2, 2)"}
+        facts = read_changes(lines, watch, "changes")
+        if key:
+            assert told(watch.tell(facts)) == {"-many(2, 2)"}
+        else:
+            with pytest.raises(ConstatError) as problem:
+                watch.tell(facts)
+            assert codes(problem) == ["C0677"]
+            assert "no key" in problem.value.diagnostics[0].message
