@@ -52,7 +52,16 @@ from constat.catalog.file_tables import (
 )
 from constat.catalog.guard import guard
 from constat.logic import PLAIN
-from constat.project.files import EVERY, SEPARATED, UTF_8, WORKBOOK, TableFiles, split_part
+from constat.project.files import (
+    EVERY,
+    MOST_ROWS,
+    SEPARATED,
+    UTF_8,
+    WORKBOOK,
+    TableFiles,
+    letters_of,
+    split_part,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -691,7 +700,6 @@ class ArrowFile:
 
 _MOST_BYTES: Final = 1 << 29
 _ROWS_AT_ONCE: Final = 2_000
-_MOST_ROWS: Final = 1 << 20
 _DIGITS: Final = ".15g"
 _ERROR: Final = "e"
 _FORMULA: Final = "f"
@@ -808,8 +816,13 @@ def guess_sheets(
     return found, tuple(title for title in sheets if title not in tables)
 
 
-_BodyRow = tuple[int, SheetRow, bool]
-"""The number of a row, its cells from the first name on, and whether one stands left of that."""
+_BodyRow = tuple[int, SheetRow, str]
+"""The number of a row, its cells from the first name on, and why it cannot be one."""
+_ASTRAY: Final = "has a cell left of the names"
+_MERGED: Final = (
+    "lies in the merged cells {}, which hold one value for several; unmerge them, or leave them out"
+    " by `range: B3:E20` beside `file`"
+)
 
 
 def _every_row(file: Path, setting: TableFiles) -> Sequence[SheetRow]:
@@ -817,42 +830,100 @@ def _every_row(file: Path, setting: TableFiles) -> Sequence[SheetRow]:
         return [cells for _, cells, _ in islice(_body(file, setting, books), 1, None)]
 
 
-def _chosen(file: Path, setting: TableFiles, books: ExitStack) -> Iterator[SheetRow]:
-    """Yield the rows of the sheet that the setting names, as texts."""
+def _chosen(
+    file: Path, setting: TableFiles, books: ExitStack
+) -> tuple[Iterator[SheetRow], Sequence[_Merged]]:
+    """Give the rows of the sheet that the setting names, as texts, and its merged cells.
+
+    Cells outside of its range are empty.
+    """
     _, title = split_part(setting.pattern)
     sheets = _sheets(file, books)
     if not sheets or (title and title not in sheets):
         raise damaged(file, " has no sheet of that name")
-    yield from _cells(sheets[title or next(iter(sheets))])
+    sheet = sheets[title or next(iter(sheets))]
+    rows = _cells(sheet)
+    return _within(rows, setting) if setting.range else rows, _merged_cells(file, sheet[0])
+
+
+def _within(rows: Iterator[SheetRow], setting: TableFiles) -> Iterator[SheetRow]:
+    first, last, left, right = setting.cells
+    for place, cells in enumerate(rows):
+        if place > last:
+            return
+        yield (*[None] * left, *cells[left : right + 1]) if place >= first else ()
+
+
+_Merged = tuple[int, int, int, int]
+"""First and last row and column of cells that are merged, counted from zero."""
+_MERGE_TAG: Final = re.compile(
+    rb"<(?:\w{1,20}:)?mergeCell\s[^>]{0,100}?ref=[\"']"
+    rb"([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})[\"']"
+)
+_LONGEST_MERGE: Final = 200
+_MOST_MERGED: Final = 10_000
+
+
+def _merged_cells(file: Path, sheet: Any) -> Sequence[_Merged]:  # noqa: ANN401  openpyxl has no types
+    """Find the merged cells of a sheet, which openpyxl does not tell of what it only reads."""
+    found: dict[_Merged, None] = {}
+    with zipfile.ZipFile(file) as archive, archive.open(_part_of(archive, sheet)) as part:
+        before = b""
+        while content := part.read(_BYTES_AT_ONCE):
+            for one in _MERGE_TAG.findall(before + content):
+                found[TableFiles("", range=one.decode()).cells] = None
+            if len(found) > _MOST_MERGED:
+                raise damaged(file, f" has more than {_MOST_MERGED:,} merged cells in a sheet")
+            before = content[-_LONGEST_MERGE:]
+    return tuple(found)
+
+
+def _part_of(archive: zipfile.ZipFile, sheet: Any) -> str:  # noqa: ANN401  as above
+    path = str(sheet._worksheet_path)  # noqa: SLF001  the only place that tells
+    return path if path in archive.namelist() else path.lstrip("/")
+
+
+def _merge_of(merged: Sequence[_Merged], row: int, left: int, right: int) -> str:
+    """Name the merged cells that a row of a table lies in; empty where it lies in none."""
+    for first, last, start, end in merged:
+        if first <= row <= last and start <= right and end >= left:
+            return f"{letters_of(start)}{first + 1}:{letters_of(end)}{last + 1}"
+    return ""
 
 
 def _body(file: Path, setting: TableFiles, books: ExitStack) -> Iterator[_BodyRow]:
     """Yield the names of the columns, then each row below them that holds something."""
-    rows = islice(enumerate(_chosen(file, setting, books), 1), setting.skip, None)
-    number, names = next(rows, (0, ()))
-    if not number:
-        raise damaged(file, " has no first row that names its columns")
-    left = next((place for place, cell in enumerate(names) if cell), 0)
-    try:
-        header = _header(file, names[left:])
-    except SourceFailureError as problem:
-        raise _below_titles(problem, file, setting) from None
-    yield number, header, False
+    chosen, merged = _chosen(file, setting, books)
+    start, _, first, last = setting.cells
+    rows = islice(enumerate(chosen, 1), start + setting.skip, None)
+    if setting.header:
+        number, names = next(rows, (0, ()))
+        if not number:
+            raise damaged(file, " has no first row that names its columns")
+        left = next((place for place, cell in enumerate(names) if cell), 0)
+        try:
+            header = _header(file, names[left:])
+        except SourceFailureError as problem:
+            raise _below_titles(problem, file, setting) from None
+    else:
+        number, left, header = 0, first, tuple(map(letters_of, range(first, last + 1)))
+    yield number, header, ""
     for number, cells in rows:
         if any(cells[:left]):
-            yield number, cells, True
+            yield number, cells, _ASTRAY
         elif any(cells):
-            yield number, cells[left:], False
+            place = _merge_of(merged, number - 1, left, left + len(header) - 1)
+            yield number, cells[left:], _MERGED.format(place) if place else ""
 
 
 def _row(file: Path, setting: TableFiles, header: Sequence[str | None], row: _BodyRow) -> SheetRow:
     """Give a row as wide as the header; an error may be one of the texts for no value."""
-    number, cells, astray = row
-    if astray:
-        raise damaged(file, f", row {number}, has a cell left of the names")
+    number, cells, problem = row
+    if problem:
+        raise damaged(file, f", row {number}, {problem}")
     if any(cells[len(header) :]):
-        problem = damaged(file, f", row {number}, has more cells than there are names")
-        raise _below_titles(problem, file, setting)
+        more = damaged(file, f", row {number}, has more cells than there are names")
+        raise _below_titles(more, file, setting)
     for name, cell in zip(header, cells, strict=False):
         if isinstance(cell, _Unread):
             texts = {*setting.null.get(EVERY, ()), *setting.null.get(str(name).lower(), ())}
@@ -867,7 +938,7 @@ def _below_titles(
     """Add the edit where the names of columns seem to stand further down."""
     if setting.ending == WORKBOOK:
         with ExitStack() as books:
-            first = list(islice(_chosen(file, setting, books), _ROWS_LOOKED_AT))
+            first = list(islice(_chosen(file, setting, books)[0], _ROWS_LOOKED_AT))
         hint = further_down(header_place(first), setting)
     else:
         encoding = "utf-8-sig" if setting.encoding == UTF_8 else setting.encoding
@@ -892,7 +963,7 @@ def _cells(sheet: tuple[Any, Any]) -> Iterator[SheetRow]:
 def _bounded(rows: Iterator[Any]) -> Iterator[Any]:
     """Yield rows, empty ones too: a row may say that it is any number."""
     for number, row in enumerate(rows):
-        if number == _MOST_ROWS:
+        if number == MOST_ROWS:
             raise ValueError("more rows than a sheet can have")
         yield row
 

@@ -45,7 +45,10 @@ _OF_CELLS: Final = ("null", "locale", "unit")
 DELTA: Final = "delta"
 ICEBERG: Final = "iceberg"
 LAKES: Final = (DELTA, ICEBERG)
-_KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_CELLS, *LAKES, "version")
+_OF_SHEETS: Final = ("range", "header")
+_KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_SHEETS, *_OF_CELLS, *LAKES, "version")
+_RANGE: Final = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6}):([A-Z]{1,3})([1-9][0-9]{0,6})\Z")
+_LETTERS: Final = 26
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 S3: Final = "s3"
 GCS: Final = "gs"
@@ -56,6 +59,8 @@ VERSIONS: Final = MappingProxyType({S3: "versionId", GCS: "generation"})
 _MOST_TEXTS: Final = 100
 _LONGEST_UNIT: Final = 20
 MOST_SKIPPED: Final = 1_000
+MOST_ROWS: Final = 1 << 20
+MOST_COLUMNS: Final = 1 << 14
 EVERY: Final = ""
 """In place of a column's name: all columns."""
 Footer = int | tuple[str, ...] | None
@@ -75,7 +80,8 @@ class TableFiles:
     numbers and days are spelled; where it says nothing they are spelled plainly. `unit` says, by
     column, what stands before or behind each number. Columns are in small letters. `lake` names the
     format of a folder that keeps versions of a table (`delta`, `iceberg`), `version` the one that
-    counts; the newest where it is empty.
+    counts; the newest where it is empty. Of a sheet only the cells of `range` count (`B3:E20`);
+    without `header` its first row is one of the others, and columns have the letters of the sheet.
     """
 
     pattern: str
@@ -92,6 +98,8 @@ class TableFiles:
     checked: tuple[str, ...] = ()
     lake: str = ""
     version: str = ""
+    range: str = ""
+    header: bool = True
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -129,13 +137,39 @@ class TableFiles:
         later = (self.checked,) if self.checked else ()
         more = (self.footer or none, sorted(self.unit.items()), self.optional, *later)
         lake = (self.lake, self.version) if self.lake else ()
+        cells = (self.range, self.header) if self.range else ()
         # What was recorded before there were these keeps its name.
-        return repr((*said, *more, *lake) if any((*more, *lake)) else said)
+        return repr((*said, *more, *lake, *cells) if any((*more, *lake, *cells)) else said)
+
+    @property
+    def cells(self) -> tuple[int, int, int, int]:
+        """Give the first and last row and column of `range`, counted from zero; else of a sheet."""
+        found = _RANGE.match(self.range)
+        if found is None:
+            return 0, MOST_ROWS, 0, MOST_COLUMNS
+        return int(found[2]) - 1, int(found[4]) - 1, column_at(found[1]), column_at(found[3])
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is said but where the files are."""
         return self.identity == TableFiles(self.pattern).identity
+
+
+def column_at(letters: str) -> int:
+    """Give the place of a column of a sheet by its letters, counted from zero."""
+    place = 0
+    for letter in letters:
+        place = place * _LETTERS + ord(letter) - ord("A") + 1
+    return place - 1
+
+
+def letters_of(column: int) -> str:
+    """Give the letters of a column of a sheet."""
+    letters = ""
+    while column >= 0:
+        letters = chr(ord("A") + column % _LETTERS) + letters
+        column = column // _LETTERS - 1
+    return letters
 
 
 def split_part(pattern: str) -> tuple[str, str]:
@@ -238,6 +272,8 @@ def _table(node: Node, what: str, sections: Sections) -> TableFiles | None:
         MappingProxyType(_unit(entries.get("unit"), said, sections)),
         optional,
         checked,
+        range=_range(entries, said, sections),
+        header="header" not in entries or sections.flag(entries["header"], f"`header` of {said}"),
     )
     _check_kind(found, entries, said, sections)
     return found
@@ -276,6 +312,7 @@ def _check_kind(
     """Refuse what a kind of file cannot be told: some say themselves how they are written."""
     unused = set() if found.ending in SEPARATED else {*_OF_TEXTS}
     unused |= set() if found.ending in {*SEPARATED, WORKBOOK} else {*_OF_LINES}
+    unused |= set() if found.ending == WORKBOOK else {*_OF_SHEETS}
     unused |= {*_OF_CELLS} if found.ending in TYPED else set()
     for key in sorted(unused & entries.keys()):
         message = f"`{key}` of {said} says nothing of `{found.ending}`"
@@ -325,6 +362,24 @@ def _unusable(written: str) -> str:
     if "*" in path or "[" in path:
         return "a server of http has no list of its files; name each"
     return unsafe(address.partition("#")[0], "it", keyed=False)
+
+
+def _range(entries: Mapping[str, Node], said: str, sections: Sections) -> str:
+    """Read which cells of a sheet are the table."""
+    node = entries.get("range")
+    written = sections.text(node, f"`range` of {said}").upper().replace("$", "")
+    first, last, left, right = TableFiles("", range=written).cells
+    if node is not None and not (
+        _RANGE.match(written) and first <= last < MOST_ROWS and left <= right < MOST_COLUMNS
+    ):
+        message = f"`range` of {said} is no range of cells"
+        sections.complain("C0504", message, node, hint="write `range: B3:E20`")
+        return ""
+    if node is None and "header" in entries:
+        message = f"`header` of {said} is said of a `range` of cells"
+        hint = "write `range: B3:E20` beside it"
+        sections.complain("C0504", message, entries["header"], hint=hint)
+    return written
 
 
 def _separator(node: Node | None, said: str, sections: Sections) -> str:

@@ -196,6 +196,91 @@ def test_a_sheet_that_cannot_be_read_is_a_failure_by_row(
     assert reason in str(fails_one)
 
 
+SPREAD: list[list[object]] = [
+    ["Sales", None, None, None, None, None],
+    [None, "id", "n", None, "id", "n"],
+    [None, "A", 1, None, "X", 10],
+    [None, "B", 2, "note", "Y", 20],
+    [None, None, None, None, None, None],
+    [None, "Sum", 3, None, None, None],
+]
+
+
+def ranged(folder: Path, said: str, query: str, merged: str = "") -> Setting:
+    path = workbook(folder / "b.xlsx", ("First", [["x"]]), ("S", SPREAD))
+    if merged:
+        book = openpyxl.load_workbook(path)
+        book["S"].merge_cells(merged)
+        book.save(path)
+    text = f"databases: {{sales: {{files: {{t: {{file: 'b.xlsx#S', {said}}}}}}}}}"
+    rules = declare("p(id: symbol, n: number)", query, parameters={"null": "none"})
+    return configured(folder, text, rules)
+
+
+@pytest.mark.parametrize(
+    ("said", "query", "expected"),
+    [
+        ("range: 'B2:C4'", "SELECT id, n FROM t", {("A", 1), ("B", 2)}),
+        ("range: 'E2:F9'", "SELECT id, n FROM t", {("X", 10), ("Y", 20)}),
+        ("range: '$b$2:$c$4'", "SELECT id, n FROM t", {("A", 1), ("B", 2)}),
+        ("range: 'B3:C4', header: false", "SELECT B, C FROM t", {("A", 1), ("B", 2)}),
+        ("range: 'B1:C4', skip: 1", "SELECT id, n FROM t", {("A", 1), ("B", 2)}),
+        ("range: 'B2:C6', footer: [Sum]", "SELECT id, n FROM t", {("A", 1), ("B", 2)}),
+        ("range: 'B2:C4', header: true", "SELECT id, n FROM t", {("A", 1), ("B", 2)}),
+    ],
+)
+def test_a_range_of_a_sheet_is_a_table(
+    tmp_path: Path, said: str, query: str, expected: set[tuple[str, int]]
+) -> None:
+    assert rows(ranged(tmp_path, said, query).ask("p")) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "merged", "reason"),
+    [
+        ("range: 'B2:D4'", "", "row 4, has more cells than there are names"),
+        ("range: 'B2:C6'", "", "totals"),
+        ("range: 'B20:C30'", "", "no first row"),
+        ("range: 'B2:C4'", "B3:B4", "row 3, lies in the merged cells B3:B4"),
+        ("range: 'B2:C4'", "B4:D4", "row 4, lies in the merged cells B4:D4"),
+    ],
+)
+def test_a_range_that_is_no_table_is_a_failure(
+    tmp_path: Path, said: str, merged: str, reason: str
+) -> None:
+    answer = ranged(tmp_path, said, "SELECT id, n FROM t", merged).ask("p")
+    assert answer.answered == frozenset()
+    assert reason in str(answer)
+
+
+@pytest.mark.parametrize("merged", ["A1:F1", "D3:D4", "E3:F4", "B6:C6"])
+def test_cells_that_are_merged_beside_a_range_do_no_harm(tmp_path: Path, merged: str) -> None:
+    found = ranged(tmp_path, "range: 'B2:C4'", "SELECT id, n FROM t", merged)
+    assert rows(found.ask("p")) == {("A", 1), ("B", 2)}
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("range: 'B4:A2'", "no range"),
+        ("range: 'B4'", "no range"),
+        ("range: 'A1:ZZZ9'", "no range"),
+        ("range: 'A1:B9999999'", "no range"),
+        ("header: false", "is said of a `range`"),
+    ],
+)
+def test_a_range_that_cannot_be_meant_is_a_mistake(tmp_path: Path, said: str, reason: str) -> None:
+    text = f"databases: {{sales: {{files: {{t: {{file: 'b.xlsx#S', {said}}}}}}}}}"
+    with pytest.raises(ConstatError, match=reason):
+        configured(tmp_path, text, declare("p(id: symbol)", "SELECT id FROM t"))
+
+
+def test_a_range_is_said_of_workbooks_only(tmp_path: Path) -> None:
+    text = "databases: {sales: {files: {t: {file: b.csv, range: 'A1:B2'}}}}"
+    with pytest.raises(ConstatError, match="says nothing of"):
+        configured(tmp_path, text, declare("p(id: symbol)", "SELECT id FROM t"))
+
+
 TITLED: list[list[object]] = [
     ["Open disputes, legal"],
     [],
