@@ -450,7 +450,7 @@ class Describing:
         asked = opened(atom.pattern(binding))
         name, row = original_row(self.program, atom.predicate, asked)
         declared = self.predicates[name]
-        shown = print_row(declared, row)
+        shown = _lacking_row(declared, row)
         if OPEN not in row:
             sentence = describe_fact(declared, row, self.walker.speech)
         elif OPEN not in asked and "says" in declared.attributes:

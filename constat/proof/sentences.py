@@ -593,10 +593,7 @@ def describe_some(
     template = speech.template(predicate.attributes, "says")
     article = _SOME if holds else _NO
     if template is None:
-        told = _listed([_column_said(words(name), value) for name, value in shown.items()], speech)
-        entry = speech.said(_SOME_ENTRY if holds else _NO_ENTRY)
-        parts = (entry, words(predicate.name), *filter(None, [told]))
-        return speech.said(_ENTRY_WITH if told else _ENTRY, *parts)
+        return _entry(predicate, shown, speech, holds=holds)
     head, colon, tail = template.partition(": ")
     names = {one.name for one in free}
     if colon and names == set(_PLACEHOLDER.findall(tail)):
@@ -611,6 +608,9 @@ def describe_some(
         said = _that(predicate, shown, nouns, article=article.english.partition(" ")[0])
         if said or (simple and (said := _direct(predicate, shown, free, holds=holds))):
             return said
+    if free[_FEW_FREE:]:
+        # Half a sentence of things without a name is read by nobody.
+        return _entry(predicate, shown, speech, holds=holds)
     if simple and free[1:] and not holds:
         return speech.said(_NOTHING_SAYS, plain)
     every = speech.said(article, _listed(list(nouns.values()), speech))
@@ -620,6 +620,17 @@ def describe_some(
 
 
 _SOME_ENTRY: Final = Spoken("some entry", "einen Eintrag")
+_FEW_FREE: Final = 2
+
+
+def _entry(predicate: Predicate, shown: Mapping[str, str], speech: Speech, *, holds: bool) -> str:
+    """Say that there is some row, or none, by its relation and the columns that are given."""
+    told = _listed([_column_said(words(name), value) for name, value in shown.items()], speech)
+    entry = speech.said(_SOME_ENTRY if holds else _NO_ENTRY)
+    parts = (entry, words(predicate.name), *filter(None, [told]))
+    return speech.said(_ENTRY_WITH if told else _ENTRY, *parts)
+
+
 _NO_ENTRY: Final = Spoken("no entry", "keinen Eintrag")
 
 

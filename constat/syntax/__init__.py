@@ -25,6 +25,8 @@ from constat.syntax.loading import (
     parse_text,
     prelude_text,
 )
+from constat.syntax.lowering import PartialFacts
+from constat.syntax.mistakes.goals import incomplete_head
 from constat.syntax.mistakes.refusals import exit_code
 from constat.syntax.printing import (
     missing_note,
@@ -47,11 +49,13 @@ __all__ = [
     "AttributePlace",
     "LoadedRun",
     "Mode",
+    "PartialFacts",
     "Port",
     "Pragma",
     "attribute_places",
     "decode_rules",
     "exit_code",
+    "incomplete_head",
     "load_program",
     "load_run",
     "missing_note",

@@ -18,7 +18,7 @@ from constat.diagnostics import Diagnostic, Severity, Span, nearest
 from constat.frozen import frozen
 from constat.logic import Predicate, Program
 from constat.syntax.cursor import Mode, mode_of
-from constat.syntax.lowering import lower
+from constat.syntax.lowering import PartialFacts, lower
 from constat.syntax.mistakes import spelling
 from constat.syntax.mistakes.spelling import shown
 from constat.syntax.parser import parse_file
@@ -112,11 +112,13 @@ def load_program(
     texts: dict[str, str] | None = None,
     places: dict[str, Path] | None = None,
     known: Mapping[str, Predicate] | None = None,
+    partial: PartialFacts | None = None,
 ) -> Program:
     """Read rule files as one program.
 
     `texts` receives every text by source name, for rendering, `places` the files by these names;
-    arguments of `known` predicates may be named as those of declared ones.
+    arguments of `known` predicates may be named as those of declared ones. Facts of the file that
+    `partial` names may leave columns out.
     """
     loading = _Loading(
         [root.resolve() for root in roots], diagnostics, {} if texts is None else texts
@@ -126,7 +128,7 @@ def load_program(
         loading.enter_listed(path)
     if places is not None:
         places.update({loading.names[path]: path for path in loading.seen if path in loading.names})
-    return lower(loading.items, diagnostics, known=known or {})
+    return lower(loading.items, diagnostics, known=known or {}, partial=partial)
 
 
 def parse_text(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from types import MappingProxyType
@@ -60,12 +61,58 @@ Fresh = Callable[[str, "Span | None"], Variable]
 
 
 @dataclass(slots=True)
+class PartialFacts:
+    """Facts of one text that may leave columns out, which no rule may then read.
+
+    Each gets values of its own there, so that two of them are two rows. `left_out` tells for each
+    relation the columns, and where.
+    """
+
+    source: str
+    left_out: dict[str, dict[int, Span | None]] = field(default_factory=dict)
+    count: int = 0
+
+    def filler(
+        self, predicate: Predicate, given: Collection[str], span: Span | None
+    ) -> list[Constant]:
+        """Give a constant for each column, and note those that are not given."""
+        self.count += 1
+        places = self.left_out.setdefault(predicate.name, {})
+        for place, column in enumerate(predicate.columns):
+            if column.name not in given:
+                places.setdefault(place, span)
+        return [_own_value(column.kind, self.count) for column in predicate.columns]
+
+
+def _own_value(kind: Kind, number: int) -> Constant:
+    """Give a value that no other number has, as somebody would write it."""
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return Constant(number, Kind.NUMBER)
+        case Kind.DECIMAL | Kind.FLOAT:
+            return Constant(Decimal(f"{number}.0"), Kind.DECIMAL)
+        case Kind.DATE:
+            return Constant((_FIRST_DAY + timedelta(number)).isoformat(), Kind.SYMBOL)
+        case Kind.TIMESTAMP:
+            day = (_FIRST_DAY + timedelta(number)).isoformat()
+            return Constant(f"{day}T00:00:00Z", Kind.SYMBOL)
+        case Kind.BOOL:
+            return Constant("true", Kind.SYMBOL)
+        case _:
+            return Constant(f"left out {number}", Kind.SYMBOL)
+
+
+_FIRST_DAY: Final = date(2001, 1, 1)
+
+
+@dataclass(slots=True)
 class NamedArguments:
     """The declarations that names are looked up in, and where mistakes go, each once."""
 
     known: Predicates
     diagnostics: list[Diagnostic]
     reported: set[SignedAtom] = field(default_factory=set)
+    partial: PartialFacts | None = None
 
     def placed(self, atom: SignedAtom, fresh: Fresh, *, head: bool = False) -> SignedAtom:
         """Give an atom with a term for each column.
@@ -83,16 +130,21 @@ class NamedArguments:
                 )
                 self.diagnostics.append(goals.unknown_predicate(span, atom.predicate, known))
             return replace(atom, names=())
+        partial = self.partial if head else None
         if atom not in self.reported:
-            found = _mistakes(atom, predicate, head=head)
+            found = _mistakes(atom, predicate, head=head and partial is None)
             self.diagnostics.extend(found)
             if found:
                 # A rule with alternatives is lowered several times.
                 self.reported.add(atom)
         given = {name: term for (name, _), term in zip(atom.names, atom.terms, strict=True)}
         terms: list[SurfaceTerm] = []
-        for column in predicate.columns:
+        filling = None if partial is None else partial.filler(predicate, given.keys(), atom.span)
+        for place, column in enumerate(predicate.columns):
             term = given.get(column.name) or Wildcard(atom.span)
+            if filling is not None and column.name not in given:
+                terms.append(filling[place])
+                continue
             written = column.name in given and isinstance(term, Wildcard)
             terms.append(fresh(column.name, term.span) if written else term)
         return replace(atom, terms=tuple(terms), names=())
@@ -395,12 +447,14 @@ def lower(
     diagnostics: list[Diagnostic],
     mode: Mode = Mode.STRICT,
     known: Predicates = UNDECLARED,
+    partial: PartialFacts | None = None,
 ) -> Program:
     """Give the program that the items declare together.
 
-    `known` are predicates that others declare: arguments of theirs may be named.
+    `known` are predicates that others declare: arguments of theirs may be named. Facts of the
+    source that `partial` names may leave columns out.
     """
-    lowering = _Lowering(diagnostics, mode)
+    lowering = _Lowering(diagnostics, mode, partial)
     ordered = list(items)
     # Declarations first: a file may use what a later one declares.
     for item in ordered:
@@ -442,6 +496,7 @@ class _Lowering:
 
     diagnostics: list[Diagnostic]
     mode: Mode = Mode.STRICT
+    partial: PartialFacts | None = None
     predicates: dict[str, Predicate] = field(default_factory=dict)
     known: Predicates = field(default_factory=dict)
     types: dict[str, TypeDefinition] = field(default_factory=dict)
@@ -510,7 +565,10 @@ class _Lowering:
         names = list(self.names(item, len(bodies)))
         attributes = rule_attributes(item.notes)
         proposed = is_proposed(attributes)
-        named = NamedArguments(self.known, self.diagnostics)
+        partial = self.partial
+        if partial is not None and (item.branches or item.span.source != partial.source):
+            partial = None
+        named = NamedArguments(self.known, self.diagnostics, partial=partial)
         pairs = [(head, body) for head in item.heads for body in bodies]
         for name, (head, body) in zip(names, pairs, strict=True):
             atom, literals = lower_rule(head, body, named, self.mode)

@@ -10,14 +10,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse, analyse_or_raise, check_goal, without_given
+from constat.analysis.names import atoms_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion, Verdict
 from constat.frozen import frozen
 from constat.library.files import CASES, SUFFIX
-from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable
+from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable, is_wildcard
 from constat.project.places import MANIFEST
 from constat.store.clock import now
-from constat.syntax import load_program, parse_goal, print_row, read_annotations
+from constat.syntax import (
+    PartialFacts,
+    incomplete_head,
+    load_program,
+    parse_goal,
+    print_row,
+    read_annotations,
+)
 from constat.tiers.tier import content_hash, matched_keys, rows_for
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Demand, Externals
-    from constat.logic import OpenRow, Row
+    from constat.logic import OpenRow, Program, Row
     from constat.syntax import Annotated, Annotations, Pragma
 
 # A goal is typed and its predicate declared; what is wrong has a place. `by` names the rule of the
@@ -440,15 +448,18 @@ def read_case(
 ) -> Case | None:
     """Read a case; `own` names the files of the library, `texts` receives what was read."""
     roots = (library.folder, *library.roots)
-    program = load_program((*library.files, path), roots, diagnostics, texts=texts)
+    name = path.resolve().relative_to(library.folder).as_posix()
+    # As the loader writes names, which need not be text.
+    name = name.encode("utf-8", "replace").decode()
+    partial = PartialFacts(name)
+    files = (*library.files, path)
+    program = load_program(files, roots, diagnostics, texts=texts, partial=partial)
+    diagnostics += _read_left_out(program, partial)
     if _errors(diagnostics):
         return None
     analysed = analyse(program, diagnostics)
     if analysed is None:
         return None
-    name = path.resolve().relative_to(library.folder).as_posix()
-    # As the loader writes names, which need not be text.
-    name = name.encode("utf-8", "replace").decode()
     facts = _Facts(analysed, own, name, diagnostics)
     stated = facts.read()
     rules = tuple(rule for number, rule in enumerate(program.rules) if number not in stated)
@@ -467,6 +478,10 @@ def read_case(
     expectations = read_expectations(annotations, bare, diagnostics)
     if _errors(diagnostics):
         return None
+    asked = ((one.goal, f"the goal `{one.text}`") for one in expectations)
+    diagnostics += _left_out_of(asked, program, partial)
+    if _errors(diagnostics):
+        return None
     bare, expectations = _with_callers(bare, expectations)
     if not expectations:
         diagnostics.append(_expects_nothing(name))
@@ -474,6 +489,33 @@ def read_case(
     tables = {one: world.table(one) for one in sorted(bare.external)}
     externals = {name: table.external() for name, table in tables.items() if not table.read}
     return Case(bare, externals, expectations, tuple(tables.keys() - externals.keys()))
+
+
+def _read_left_out(program: Program, partial: PartialFacts) -> Iterator[Diagnostic]:
+    """Say which columns a case may not leave out of its facts, because a rule reads them."""
+    atoms = (
+        (atom, f"rule {rule.id}")
+        for rule in program.rules
+        if rule.body
+        for atom in tuple(atoms_of(rule))[1:]
+    )
+    yield from _left_out_of(atoms, program, partial)
+
+
+def _left_out_of(
+    atoms: Iterable[tuple[Atom, str]], program: Program, partial: PartialFacts
+) -> Iterator[Diagnostic]:
+    told: set[tuple[str, int]] = set()
+    for atom, reader in atoms:
+        for place, span in partial.left_out.get(atom.predicate, {}).items():
+            read = place < len(atom.terms) and not is_wildcard(atom.terms[place])
+            if read and span is not None and (atom.predicate, place) not in told:
+                told.add((atom.predicate, place))
+                column = program.predicates[atom.predicate].columns[place].name
+                yield replace(
+                    incomplete_head(span, [column]),
+                    note=f"{reader} reads it; what no rule reads may be left out of a case's facts",
+                )
 
 
 def _errors(diagnostics: Sequence[Diagnostic]) -> bool:
