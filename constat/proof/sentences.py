@@ -41,7 +41,7 @@ from constat.logic import (
     unread_variables,
 )
 from constat.logic.arithmetic import unwrapped
-from constat.proof.written import as_written, pattern_sides
+from constat.proof.written import PROJECTION, as_written, pattern_sides
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
@@ -419,9 +419,11 @@ def show_fact(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
         if at != place and not is_left_out(slot)
     ]
     inside = f"({', '.join(shown)})" if shown or place is None else ""
+    # What "no row with these values" is called within an evaluation says nothing to a reader.
+    name = predicate.name.partition(PROJECTION)[0]
     if place is None:
-        return f"{predicate.name}{inside} = {holds}"
-    return f"{predicate.name}{inside} = {display_value(row[place], predicate.columns[place].kind)}"
+        return f"{name}{inside} = {holds}"
+    return f"{name}{inside} = {display_value(row[place], predicate.columns[place].kind)}"
 
 
 def describe_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:

@@ -98,7 +98,7 @@ def _number_asked(literal: Literal) -> int | None:
 
 # What is said is equivalent: some row has these columns exactly where the projection has the row.
 
-_MARK = ".some"
+PROJECTION = ".some"
 
 
 def original_literal(program: AnalysedProgram, literal: Literal) -> Literal:
@@ -111,7 +111,7 @@ def written_literal(program: Program, literal: Literal) -> Literal:
 
     A column that may hold null cells and is read has a name of its own.
     """
-    if not isinstance(literal, Negative) or _MARK not in literal.atom.predicate:
+    if not isinstance(literal, Negative) or PROJECTION not in literal.atom.predicate:
         return literal
     inner, terms = _projected(program.rules, literal.atom.predicate)
     declared = program.predicates[inner]
@@ -137,7 +137,7 @@ def _own_name(column: str, terms: Sequence[Term]) -> Variable:
 
 def original_row(program: AnalysedProgram, predicate: str, row: OpenRow) -> tuple[str, OpenRow]:
     """Return the predicate and shape that a row is about."""
-    if _MARK not in predicate:
+    if PROJECTION not in predicate:
         return predicate, row
     inner, terms = _projected(program.program.rules, predicate)
     return inner, tuple(row[term] if isinstance(term, int) else OPEN for term in terms)

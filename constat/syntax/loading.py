@@ -104,7 +104,7 @@ MAX_FILE: Final = 4 << 20
 MAX_TOTAL: Final = 16 << 20
 
 
-def load_program(
+def load_program(  # noqa: PLR0913  what is read, and what is told of it
     paths: Sequence[Path],
     roots: Sequence[Path],
     diagnostics: list[Diagnostic],

@@ -90,7 +90,7 @@ def _own_value(kind: Kind, number: int) -> Constant:
         case Kind.NUMBER | Kind.UNSIGNED:
             return Constant(number, Kind.NUMBER)
         case Kind.DECIMAL | Kind.FLOAT:
-            return Constant(Decimal(f"{number}.0"), Kind.DECIMAL)
+            return Constant(Decimal(number), Kind.DECIMAL)
         case Kind.DATE:
             return Constant((_FIRST_DAY + timedelta(number)).isoformat(), Kind.SYMBOL)
         case Kind.TIMESTAMP:

@@ -497,3 +497,57 @@ def test_without_a_project_no_source_is_read(
     # Where a draft is tried, a case about a source is neither broken nor passed.
     (found,) = find_libraries([folder / "rules"])
     assert run_library(found).cases == ()
+
+
+WIDE = """\
+.decl stay(
+  id: number, guest: symbol, nights: number, price: Decimal, day: Date, paid: Bool, f: float
+)
+.decl long_stay(guest: symbol)
+long_stay(?g) :- stay(guest = ?g, nights = ?n), ?n > 6.
+.decl stays(guest: symbol, n: number)
+stays(?g, ?n) :- stay(guest = ?g), ?n = count : { stay(guest = ?g) }.
+"""
+
+
+def test_a_fact_of_a_case_leaves_out_what_no_rule_reads_and_counts_for_itself(
+    tmp_path: Path,
+) -> None:
+    text = """
+    stay(guest = "a", nights = 7).
+    stay(guest = "b", nights = 3).
+    stay(guest = "b", nights = 3).
+    @[expect(proved = "long_stay(a); stays(b, 2)", disproved = "long_stay(b); stays(a, 2)")]
+    .output long_stay
+    """
+    outcome = run(tmp_path, text, WIDE)
+    assert (problems(outcome), codes(outcome), outcome.exit_code) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "reader"),
+    [
+        ('stay(guest = "a"). @[expect(disproved = "long_stay(a)")]', "rule long_stay.1"),
+        (
+            'stay(guest = "a", nights = 3). @[expect(disproved = "stay(id = 9, guest = a)")]',
+            "the goal `stay(id = 9, guest = a)`",
+        ),
+    ],
+)
+def test_a_fact_of_a_case_may_not_leave_out_what_is_read(
+    tmp_path: Path, text: str, reader: str
+) -> None:
+    outcome = run(tmp_path, f"{text} .output long_stay", WIDE)
+    (found,) = (one for case in outcome.cases for one in case.diagnostics)
+    assert (found.code, outcome.exit_code) == ("C0159", 2)
+    assert found.note.startswith(f"{reader} reads it")
+    column = found.help.removeprefix("add `").partition(" = ")[0]
+    mended = text.replace('stay(guest = "a"', f'stay({column} = 1, guest = "a"', 1)
+    again = run(tmp_path / "again", f"{mended} .output long_stay", WIDE)
+    assert (problems(again), codes(again)) == ([], [])
+
+
+def test_a_fact_of_the_rules_has_every_column(tmp_path: Path) -> None:
+    rules = f'{WIDE}stay(guest = "z", nights = 9).\n'
+    outcome = run(tmp_path, '@[expect(proved = "long_stay(z)")] .output long_stay', rules)
+    assert codes(outcome) == ["C0159"]

@@ -305,3 +305,15 @@ def test_a_row_that_may_be_there_without_a_detail_is_not_denied() -> None:
     predicate = analysed(rules).program.predicates["customer"]
     said = describe_some(predicate, {"id": "K3"}, holds=False)
     assert said == "nothing says of customer K3 what is asked"
+
+
+def test_of_a_wide_row_only_what_is_given_is_said() -> None:
+    rules = '@[says = "day {id}: date {date}, place {place}, rain {rain}, wind {wind}"]\n'
+    rules += ".decl weather(id: number, date: Date, place: symbol, rain: number, wind: number)\n"
+    predicate = analysed(rules).program.predicates["weather"]
+    given = {"place": "Boise", "rain": "40"}
+    said = [describe_some(predicate, given, holds=one) for one in (True, False)]
+    assert said == [
+        "there is some entry of weather with place Boise and rain 40",
+        "there is no entry of weather with place Boise and rain 40",
+    ]

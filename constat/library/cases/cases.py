@@ -448,7 +448,10 @@ def read_case(
 ) -> Case | None:
     """Read a case; `own` names the files of the library, `texts` receives what was read."""
     roots = (library.folder, *library.roots)
-    name = path.resolve().relative_to(library.folder).as_posix()
+    place = path.resolve()
+    # What lies elsewhere is not read, as the loader says.
+    within = place.is_relative_to(library.folder)
+    name = place.relative_to(library.folder).as_posix() if within else ""
     # As the loader writes names, which need not be text.
     name = name.encode("utf-8", "replace").decode()
     partial = PartialFacts(name)
@@ -478,7 +481,7 @@ def read_case(
     expectations = read_expectations(annotations, bare, diagnostics)
     if _errors(diagnostics):
         return None
-    asked = ((one.goal, f"the goal `{one.text}`") for one in expectations)
+    asked = ((_narrowed(one.goal), f"the goal `{one.text}`") for one in expectations)
     diagnostics += _left_out_of(asked, program, partial)
     if _errors(diagnostics):
         return None
@@ -500,6 +503,14 @@ def _read_left_out(program: Program, partial: PartialFacts) -> Iterator[Diagnost
         for atom in tuple(atoms_of(rule))[1:]
     )
     yield from _left_out_of(atoms, program, partial)
+
+
+def _narrowed(goal: Atom) -> Atom:
+    """Give a goal that reads the columns alone where not any value will do."""
+    terms = goal.terms
+    free = (isinstance(one, Variable) and terms.count(one) == 1 for one in terms)
+    wide = (Variable(f"_{n}") if each else terms[n] for n, each in enumerate(free))
+    return replace(goal, terms=tuple(wide))
 
 
 def _left_out_of(
