@@ -15,8 +15,8 @@ from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import (
     asked,
+    asked_apart,
     locale_option,
-    note_left_out,
     note_unmet,
     project_option,
 )
@@ -109,8 +109,7 @@ def why_not_command(  # noqa: PLR0913  one for each option
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.
     """
-    with Session(project, locale=locale) as session, asked(session, goal=goal):
-        session.leave_out_mistakes()
+    with Session(project, locale=locale) as session, asked_apart(session, goal):
         with watching() as observe:
             found = session.why_not(goal, most=most, observe=observe)
             changes = session.counterfactuals(found) if counterfactuals else None
@@ -121,7 +120,6 @@ def why_not_command(  # noqa: PLR0913  one for each option
             print_why_not(found, most_reasons * reasons)
             _print_counterfactuals(changes)
             note_unmet(session, found.result)
-        note_left_out(session)
     return found.exit_code
 
 
@@ -462,8 +460,7 @@ def missing_command(  # noqa: PLR0913  one argument for each option
     Exit codes: 0 a set was found or the goal holds, 5 there is none and the goal does not hold,
     4 the goal is open or not everything was looked at, 2 bad usage.
     """
-    with Session(project) as session, asked(session, goal=goal):
-        session.leave_out_mistakes()
+    with Session(project) as session, asked_apart(session, goal):
         with watching() as observe:
             found = session.missing_facts(
                 goal,
@@ -479,7 +476,6 @@ def missing_command(  # noqa: PLR0913  one argument for each option
             seconds = min(budget, _SECONDS_TO_TRY)
             print_missing(found, partial(session.missing_facts, goal, top=1, seconds=seconds))
             note_unmet(session, found.result)
-        note_left_out(session)
     return found.exit_code
 
 

@@ -71,6 +71,15 @@ def _of_left_out(session: Session, problem: ConstatError, goal: str) -> ConstatE
     return ConstatError(left.errors)
 
 
+@contextmanager
+def asked_apart(session: Session, goal: str) -> Iterator[None]:
+    """Answer a goal that rests on no rule with a mistake, and show such mistakes behind it."""
+    with asked(session, goal=goal):
+        session.leave_out_mistakes()
+        yield
+        note_left_out(session)
+
+
 def note_left_out(session: Session) -> None:
     """Show the mistakes in rules on which nothing rests that was asked for."""
     left = session.left_out

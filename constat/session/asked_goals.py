@@ -142,6 +142,9 @@ def _mending(text: str, program: AnalysedProgram, read: Callable[[str], _Read]) 
             raise
         from constat.syntax.mistakes.whole_goals import whole_goal  # noqa: PLC0415  loaded when it is used
 
+        either = _as_rule(first, text, program)
+        if either is not None:
+            raise ConstatError([either], exit_code=problem.exit_code) from None
         meant = whole_goal(text, program.program.predicates)
         if not _reads(meant, read):
             raise ConstatError(
@@ -160,6 +163,38 @@ def _reads(meant: str, read: Callable[[str], _Read]) -> bool:
         return False
 
 
+def _as_rule(one: Diagnostic, text: str, program: AnalysedProgram) -> Diagnostic | None:
+    """Say which rule has the alternatives of a goal, and what is asked then; each can be read."""
+    plain = _plain(text)
+    blank = _QUOTED_OR_BLANKS.sub(lambda each: " " * len(each[0]) if each[1] else each[0], plain)
+    places = [found.span() for found in _OR.finditer(blank)]
+    if not places or one.code not in _SHAPES:
+        return None
+    ends = [0, *(place for span in places for place in span), len(plain)]
+    parts = [plain[ends[n] : ends[n + 1]].strip() for n in range(0, len(ends), 2)]
+    if parts[0].startswith("(") and parts[-1].endswith("))"):
+        parts = [parts[0][1:], *parts[1:-1], parts[-1][:-1]]
+    try:
+        read = [_read_query(each, program, None).columns for each in parts]
+    except ConstatError:
+        return None
+    both = {each.name for each in read[0]}.intersection(*({each.name for each in c} for c in read))
+    columns = [each for each in read[0] if each.name in both]
+    name = next(each for each in _HEADS if each not in program.program.predicates)
+    declared = ", ".join(f"{each.name}: {each.type_name}" for each in columns)
+    head = f"{name}({', '.join(f'?{each.name}' for each in columns)})"
+    rule = f".decl {name}({declared}) {head} :- {' ; '.join(parts)}."
+    return replace(
+        one,
+        message="a goal has no alternatives; a rule has",
+        note="`;` is or in the body of a rule",
+        help=f"write `{rule}` into a rule file, and ask `{head}`",
+    )
+
+
+_HEADS: Final = ("either", "any_of_these", *(f"either_{number}" for number in range(1, 1_000)))
+
+
 def _without_or(one: Diagnostic, text: str) -> Diagnostic:
     """Say how alternatives are asked for, where they are what a goal has."""
     found = _OR.search(_QUOTED_OR_BLANKS.sub(lambda each: " " * len(each[0]), text))
@@ -172,7 +207,7 @@ def _without_or(one: Diagnostic, text: str) -> Diagnostic:
     return replace(one, message="a goal has no alternatives", help=hint)
 
 
-_OR: Final = re.compile(r";|\|\|")
+_OR: Final = re.compile(r";|\|\|?|\b[oO][rR]\b")
 
 
 def _leads(one: Diagnostic) -> bool:

@@ -299,3 +299,26 @@ def test_what_is_derived_names_what_can_be_stated_below_it(tmp_path: Path) -> No
         assert caught.value.diagnostics[0].help == "state a fact of `client`"
         session.facts.add('client(A, Ann, "Rome", 2025-01-01)', author="ann")
         assert session.prove("good(A)").verdict.name == "PROVED_UNDER"
+
+
+ALTERNATIVES = [
+    ('sale(id = ?i, who = "ann") ; paid(?i)', {("1",)}),
+    ("sale(who = ?w, id = 2) or sale(who = ?w, id = 1)", {("ann",), ("NULL",)}),
+    ("sale(id = 9) || sale(id = 2)", True),
+    ("(sale(id = ?i) | paid(?i))", {("1",), ("2",)}),
+    ('sale(id = ?i, amount = ?a), ?a > 1000.0 OR sale(id = ?i, who = "NULL")', {("1",), ("2",)}),
+]
+
+
+@pytest.mark.parametrize(("goal", "meant"), ALTERNATIVES)
+def test_alternatives_have_the_rule_that_says_the_same(
+    tmp_path: Path, goal: str, meant: object
+) -> None:
+    with Session(project(tmp_path)) as session:
+        for ask in (session.query, session.prove):
+            with pytest.raises(ConstatError) as caught:
+                ask(goal)
+            (mistake,) = caught.value.diagnostics
+            assert mistake.message == "a goal has no alternatives; a rule has"
+    rule, head = re.findall(r"`([^`]*)`", mistake.help)
+    assert asked(project(tmp_path, rule), head) == meant

@@ -6,7 +6,9 @@ import json
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -896,3 +898,23 @@ def test_a_column_that_turns_to_text_far_below_is_one_of_texts(tmp_path: Path) -
     assert "part: symbol" in (tmp_path / "rules" / "sources.dl").read_text()
     found = run("query", "parts(2200, ?p)", "--project", tmp_path)
     assert (found.code, "R0" in found.out) == (0, True)
+
+
+def test_what_a_table_of_sqlite_may_lack_and_no_row_lacks_is_no_maybe(tmp_path: Path) -> None:
+    place = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(place)) as base, base:
+        base.execute("CREATE TABLE sale (id INTEGER PRIMARY KEY, price REAL, note TEXT)")
+        rows = [(n, n / 2, None if n == 2_400 else "x") for n in range(2_500)]
+        base.executemany("INSERT INTO sale VALUES (?, ?, ?)", rows)
+    run("init", place, "--directory", tmp_path)
+    drafted = (tmp_path / "rules" / "sources.dl").read_text()
+    assert "price: Decimal, @[null = maybe] note: symbol" in drafted
+    assert "// All rows were counted: none has NULL in `price`, which may hold it." in drafted
+    here = ("--project", tmp_path)
+    assert run("prove", "sale(id = 7, price = ?p)", *here).code == 0
+    # A NULL that comes later leaves its row unknown, and says how it is allowed.
+    with closing(sqlite3.connect(place)) as base, base:
+        base.execute("UPDATE sale SET price = NULL WHERE id = 7")
+    found = run("prove", "sale(id = 7, price = ?p)", *here)
+    assert (found.code, "column price is NULL; if it may be" in found.out) == (4, True)
+    assert run("prove", "sale(id = 8, price = 4.0)", *here).code == 0

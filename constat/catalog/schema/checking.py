@@ -586,6 +586,8 @@ class _Checking:
             decided = tuple(map(self._day_or_moment, decided))
             decided = self._full(decided)
             decided = self._beyond(decided)
+        elif self._is_measured:
+            decided = tuple(replace(one, full=not one.nulls) for one in decided)
         self._tell_of_types(decided)
         if thorough or self._connection.dialect not in _ENFORCING:
             for key in dict.fromkeys((self._table.key, *self._table.unique)):
@@ -683,12 +685,17 @@ class _Checking:
         folded = {name for name, times in zip(said, counts, strict=True) if times}
         return tuple(replace(one, folded=one.column.name in folded) for one in decided)
 
+    @property
+    def _is_measured(self) -> bool:
+        """Whether the rows say where NULL stands: hardly anybody writes NOT NULL in SQLite."""
+        return self._table.kind != "table" or self._connection.dialect == "sqlite"
+
     def _full(self, decided: tuple[Decided, ...]) -> tuple[Decided, ...]:
-        """Count the cells of files and views, which declare nothing about NULL."""
+        """Count the cells of files and views, which declare nothing about NULL, and of SQLite."""
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
         looked = [one for one in decided if one.kind is not None and not one.nulls]
-        if self._table.kind == "table" or not looked:
+        if not self._is_measured or not looked:
             return decided
         counts = [exp.Count(this=column_of(one.column.name)) for one in looked]
         query = exp.select(exp.Count(this=exp.Star()), *counts).from_(source_of(self._table))

@@ -433,6 +433,7 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     yield from _near_key(one)
     yield from map(_almost, filter(lambda each: each.decided.almost, one.columns))
     yield from _folded(one)
+    yield from _without_null(one)
     for column in one.columns:
         if null_word(one, column) == NullPolicy.NONE.value:
             name = f"`{column.name}`"
@@ -462,6 +463,26 @@ def _names(one: DraftedPredicate) -> Iterator[str]:
         if name.endswith("_") and name.rstrip("_") in RESERVED | BASE_TYPES | DIRECTIVES:
             word = name.rstrip("_")
             yield f"// `{name}` is the {source}; `{word}` is a word of the language."
+
+
+def _without_null(one: DraftedPredicate) -> Iterator[str]:
+    """Name columns that a table lets be NULL, and that are not in any row: how that was found."""
+    if one.checked.table.kind != "table":
+        return
+    names = [
+        each.name
+        for each in one.columns
+        if each.decided.full and each.decided.column.nullable and not null_word(one, each)
+    ]
+    names = [name for name in names if name not in one.key]
+    if names:
+        more = [f"{len(names) - _MOST_WITHOUT:,} more"] if len(names) > _MOST_WITHOUT else []
+        listed = _listed([*(f"`{name}`" for name in names[:_MOST_WITHOUT]), *more])
+        yield f"// All rows were counted: none has NULL in {listed}, which may hold it."
+        yield "// A row with NULL there would be unknown until `@[null = maybe]` stands before it."
+
+
+_MOST_WITHOUT: Final = 3
 
 
 def _almost(column: DraftedColumn) -> str:
@@ -602,7 +623,8 @@ def null_word(predicate: DraftedPredicate, column: DraftedColumn) -> str:
         return ""
     # Files and views declare nothing: there a NULL was seen, or not every row was looked at.
     declares = checked.table.kind == "table"
-    possible = decided.column.nullable and (declares or not (checked.every or decided.full))
+    looked = decided.full or (checked.every and not declares)
+    possible = decided.column.nullable and not looked
     return NullPolicy.MAYBE.value if decided.nulls or possible else ""
 
 

@@ -448,12 +448,7 @@ def read_case(
 ) -> Case | None:
     """Read a case; `own` names the files of the library, `texts` receives what was read."""
     roots = (library.folder, *library.roots)
-    place = path.resolve()
-    # What lies elsewhere is not read, as the loader says.
-    within = place.is_relative_to(library.folder)
-    name = place.relative_to(library.folder).as_posix() if within else ""
-    # As the loader writes names, which need not be text.
-    name = name.encode("utf-8", "replace").decode()
+    name = _name_of(library, path)
     partial = PartialFacts(name)
     files = (*library.files, path)
     program = load_program(files, roots, diagnostics, texts=texts, partial=partial)
@@ -492,6 +487,15 @@ def read_case(
     tables = {one: world.table(one) for one in sorted(bare.external)}
     externals = {name: table.external() for name, table in tables.items() if not table.read}
     return Case(bare, externals, expectations, tuple(tables.keys() - externals.keys()))
+
+
+def _name_of(library: Library, path: Path) -> str:
+    """Name a case as the loader does; what lies elsewhere it does not read."""
+    place = path.resolve()
+    if not place.is_relative_to(library.folder):
+        return ""
+    # Names need not be text.
+    return place.relative_to(library.folder).as_posix().encode("utf-8", "replace").decode()
 
 
 def _read_left_out(program: Program, partial: PartialFacts) -> Iterator[Diagnostic]:
