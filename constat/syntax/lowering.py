@@ -140,10 +140,10 @@ class NamedArguments:
         given = {name: term for (name, _), term in zip(atom.names, atom.terms, strict=True)}
         terms: list[SurfaceTerm] = []
         filling = None if partial is None else partial.filler(predicate, given.keys(), atom.span)
-        for place, column in enumerate(predicate.columns):
+        for number, column in enumerate(predicate.columns):
             term = given.get(column.name) or Wildcard(atom.span)
             if filling is not None and column.name not in given:
-                terms.append(filling[place])
+                terms.append(filling[number])
                 continue
             written = column.name in given and isinstance(term, Wildcard)
             terms.append(fresh(column.name, term.span) if written else term)
