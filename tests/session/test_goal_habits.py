@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat import Session
-from constat.diagnostics import ConstatError
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import AGGREGATES, COMPARISONS, FUNCTIONS
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def test_alternatives_have_the_rule_that_says_the_same(
     tmp_path: Path, goal: str, meant: object
 ) -> None:
     with Session(project(tmp_path)) as session:
-        mistakes = []
+        mistakes: list[Diagnostic] = []
         for ask in (session.query, session.prove):
             with pytest.raises(ConstatError) as caught:
                 ask(goal)
