@@ -292,8 +292,12 @@ class ComputingConnection(Connection, Protocol):
     def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> str:
         """Write the query that gives all rows in exact forms (`evaluation.Served`).
 
-        Raises `NotPlacedError` where there is none, or where a row is none of those that it gives.
+        Raises `NotPlacedError` where there is none.
         """
+        ...
+
+    def doubted(self, whole: Whole, read: Collection[int], seconds: float) -> str:
+        """Say what is wrong with cells of columns that are read; "" where all are exact values."""
         ...
 
     def results(

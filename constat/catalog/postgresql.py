@@ -559,20 +559,16 @@ class PostgresqlConnection(ServerConnection[_Link]):
     def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> str:
         """Write the query that gives all rows in exact forms, as a set.
 
-        Raises `NotPlacedError` where there is none, or a row is none of those that it gives.
+        Raises `NotPlacedError` where there is none.
         """
         if self.snapshot is None:
             raise NotPlacedError("tables of other servers are not read in one state")
         if self._link.info.parameter_status("server_encoding") != "UTF8":
             raise NotPlacedError("the texts of its database are not stored as UTF-8")
         guarded = whole.guarded
-        listed, wrong, there = self._forms(whole)
+        listed, _, there = self._forms(whole)
         before = query_prefix(guarded, len(whole.kinds))
         kept = f" WHERE {' AND '.join(there)}" if there else ""
-        if wrong:
-            both = " AND ".join([*there, f"({' OR '.join(wrong)})"])
-            if self._finds(f"{before}SELECT 1 FROM q WHERE {both}", seconds):  # noqa: S608  ours
-                raise NotPlacedError("a cell of its rows is NULL, or no value of its kind")
         if not whole.distinct and not self._sets_apart(whole):
             if cheaply:
                 raise NotPlacedError("no index keeps its rows apart")
@@ -583,24 +579,35 @@ class PostgresqlConnection(ServerConnection[_Link]):
         distinct = "DISTINCT " if whole.distinct else ""
         return f"{before}SELECT {distinct}{', '.join(listed)} FROM q{kept}"  # noqa: S608  ours
 
-    def _forms(self, whole: Whole) -> tuple[list[str], list[str], list[str]]:
+    def doubted(self, whole: Whole, read: Collection[int], seconds: float) -> str:
+        """Say what is wrong with cells of columns that are read; "" where all are exact values."""
+        _, wrong, there = self._forms(whole)
+        doubts = [one for place in sorted(read) for one in wrong[place]]
+        if not doubts:
+            return ""
+        both = " AND ".join([*there, f"({' OR '.join(doubts)})"])
+        before = query_prefix(whole.guarded, len(whole.kinds))
+        found = self._finds(f"{before}SELECT 1 FROM q WHERE {both}", seconds)  # noqa: S608  ours
+        return "a cell of its rows is NULL, or no value of its kind" if found else ""
+
+    def _forms(self, whole: Whole) -> tuple[list[str], list[list[str]], list[str]]:
         """Give the exact form of each column, which cells are none, and which rows are left out."""
         guarded = whole.guarded
         if guarded.text not in self._types:
             self.columns(guarded.text)
         listed: list[str] = []
-        wrong: list[str] = []
+        wrong: list[list[str]] = []
         there: list[str] = []
         for place, kind in enumerate(whole.kinds):
             value, besides = self._exact(guarded.text, place, kind)
             listed.append(f"{value} AS c{place}")
-            wrong += [besides] if besides else []
+            wrong.append([besides] if besides else [])
             if not self._may_be_null(guarded, place):
                 continue
             if whole.policies[place] == "skip":
                 there.append(f"c{place} IS NOT NULL")
             else:
-                wrong.append(f"c{place} IS NULL")
+                wrong[place].append(f"c{place} IS NULL")
         return listed, wrong, there
 
     def _finds(self, query: str, seconds: float) -> bool:
@@ -616,7 +623,12 @@ class PostgresqlConnection(ServerConnection[_Link]):
         # What is no column may give several rows for one, and a common table may have any name.
         if None in outputs or "with" in guarded.text.casefold():
             return False
-        key = whole.key or range(len(outputs))
+        # An index lets NULL come any number of times.
+        key = [
+            one
+            for one in whole.key or range(len(outputs))
+            if whole.policies[one] == "skip" or not self._may_be_null(guarded, one)
+        ]
         columns = {one.column for n, one in enumerate(outputs) if one is not None and n in key}
         (table,) = guarded.tables
         return any(one <= columns for one in self._kept_apart(table))

@@ -507,9 +507,11 @@ class Served:
     """A whole relation that stays on its server: complete, certain, and a set of rows.
 
     `query` gives its rows there in columns `c0`, `c1` and so on: integers, floats and exact numbers
-    as such, everything else as text that is compared by code points. `rows` is a guess. `results`
-    runs a query on the server that may read such queries, in the state that is read: it is given
-    what kinds the columns have, and yields arrays of columns, exact numbers as texts.
+    as such, everything else as text that is compared by code points. `rows` is a guess. `doubted`
+    is asked before a query reads some columns: whether all of their cells are such values, or what
+    is wrong. `results` runs a query on the server that may read such queries, in the state that is
+    read: it is given what kinds the columns have, and yields arrays of columns, exact numbers as
+    texts.
     """
 
     predicate: Predicate
@@ -517,6 +519,7 @@ class Served:
     query: str
     rows: float
     evidence: Evidence
+    doubted: Callable[[Collection[int]], str] = field(compare=False, repr=False)
     results: Callable[[str, tuple[Kind, ...]], Iterator[Mapping[str, object]]] = field(
         compare=False, repr=False
     )

@@ -37,7 +37,7 @@ from constat.sql.loading import take_staged
 from constat.sql.trees import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.forward.gathering import Gathered, Gathering
     from constat.forward.stages import StageRun
@@ -58,7 +58,7 @@ def servers_of(inputs: Iterable[Gathered]) -> set[str]:
 
 
 def against_serving(
-    plan: ForwardPlan, gathering: Gathering, given: Iterable[str]
+    plan: ForwardPlan, gathering: Gathering, given: Sequence[str]
 ) -> dict[str, str]:
     """Say why a server does not compute a plan, by rule or input; nothing where it does."""
     if not given and not gathering.refused:
@@ -68,8 +68,27 @@ def against_serving(
     if not found and len(servers_of(inputs)) != 1:
         found = dict.fromkeys(given, "its relations do not lie in one database")
     found |= postgres.unsupported(plan)
-    if gathering.served is Serving.ALWAYS or found:
-        return found
+    found = found or _not_worth(plan, gathering, given)
+    return found or _doubted(plan, gathering)
+
+
+def _doubted(plan: ForwardPlan, gathering: Gathering) -> dict[str, str]:
+    """Ask whether the cells that are read are values; of a column that nobody reads none is."""
+    found: dict[str, str] = {}
+    for name in plan.inputs:
+        source = gathering.found[name].source
+        why = (
+            source.doubted(postgres.columns_read(plan, name)) if isinstance(source, Served) else ""
+        )
+        found |= {name: why} if why else {}
+    return found
+
+
+def _not_worth(plan: ForwardPlan, gathering: Gathering, given: Sequence[str]) -> dict[str, str]:
+    """Say why fewer rows would not be sent, or not sooner."""
+    if gathering.served is Serving.ALWAYS:
+        return {}
+    inputs = [gathering.found[name] for name in given]
     rows = sum(one.rows or 0 for one in inputs)
     if rows <= _FEW:
         return dict.fromkeys(given, "so few rows are read sooner than their server is asked")

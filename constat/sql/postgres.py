@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import StrategyError
 from constat.logic import Kind
-from constat.plan import Call, Compute, Filter, Fold
+from constat.plan import Absence, Call, Compute, Filter, Fold, Join
 from constat.plan.forward import Strategy
 from constat.plan.planning import demanded
 from constat.sql import trees
@@ -210,6 +210,30 @@ def _below(plan: ForwardPlan, wanted: str) -> set[str]:
             for pipeline in (*stage.base, *stage.recursive):
                 waiting += [one for one, _ in demanded(pipeline.plan.steps)]
     return found
+
+
+def columns_read(plan: ForwardPlan, name: str) -> frozenset[int]:
+    """Give the columns of a relation that rules read, or that are wanted."""
+    if any(one.relation == name for one in plan.wanted):
+        return frozenset(range(plan.relations[name].arity))
+    found: set[int] = set()
+    for stage in plan.stages:
+        for pipeline in (*stage.base, *stage.recursive):
+            for step in pipeline.plan.steps:
+                found |= _columns_read(step, name)
+    return frozenset(found)
+
+
+def _columns_read(step: Step, name: str) -> set[int]:
+    match step:
+        case Join(predicate=read) if read == name:
+            return {*step.columns, *step.kept, *(place for pair in step.same for place in pair)}
+        case Absence(predicate=read) if read == name:
+            return set(step.columns)
+        case Fold():
+            return set().union(*(_columns_read(one, name) for one in step.steps))
+        case _:
+            return set()
 
 
 def statements(plan: ForwardPlan, stage: Stage) -> Iterator[tuple[str, str]]:

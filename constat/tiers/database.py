@@ -68,7 +68,7 @@ from constat.tiers.tier import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 
     from constat.catalog import Cell, Connection, RawRow
     from constat.evaluation import Clock, Range
@@ -486,12 +486,15 @@ class DatabaseTier:
 
         def results(text: str, kinds: tuple[Kind, ...]) -> Iterator[Mapping[str, object]]:
             began, count = time.perf_counter(), 0
-            for batch in connection.results(text, kinds, bounds):
+            for batch in connection.results(text, kinds, self._connections.bounds(name)):
                 count += len(cast("Sized", next(iter(batch.values()))))
                 yield batch
             self._observe(QueryRun(name, text, 0, count, time.perf_counter() - began))
 
-        return Served(predicate, name, query, rows, evidence, results)
+        def doubted(read: Collection[int]) -> str:
+            return connection.doubted(whole, read, self._connections.bounds(name).seconds)
+
+        return Served(predicate, name, query, rows, evidence, doubted, results)
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
         name = _source(predicate)

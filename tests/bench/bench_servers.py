@@ -2,7 +2,8 @@
 
 A million orders, or as many as are named, of 10,007 customers lie in PostgreSQL or MariaDB on this
 machine. Each figure is of a process of its own that is warm: the first time is not counted. Run
-`python -m tests.bench.bench_servers postgresql ROWS`.
+`python -m tests.bench.bench_servers postgresql ROWS`. With `--cases` it asks twenty goals of each
+engine, and says whether `auto` took what was fastest.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from constat import Session
+from constat.diagnostics import ConstatError
+from constat.forward.gathering import Gathering
 from tests.servers.leasing import leased
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 CUSTOMERS: Final = 10_007
 ROUNDS: Final = 5
+POINTS: Final = 100
+FIRST: Final = 4711
 CONFIGURATION = """
 project: shop
 rules: [rules.dl]
@@ -35,26 +40,51 @@ limits: {seconds: 600, query_seconds: 600, query_rows: 20000000, rows: 100000000
 """
 RULES = """
 .pragma "constat" "0.1"
-.decl orders(id: number, customer: number, amount: float, state: symbol)
-.input orders(source="shop", query="SELECT id, customer, amount, state FROM orders")
+.decl orders(id: number, customer: number, amount: float, cents: number, state: symbol)
+.input orders(source="shop", query="SELECT id, customer, amount, cents, state FROM orders")
 .decl customers(id: number, region: symbol)
 .input customers(source="shop", query="SELECT id, region FROM customers")
 .decl big(id: number, amount: float)
 @[id = "BIG"]
-big(?i, ?a) :- orders(?i, _, ?a, _), ?a > 99.5.
+big(?i, ?a) :- orders(?i, _, ?a, _, _), ?a > 99.5.
 .decl open_of(id: number, amount: float)
 @[id = "OPEN_OF"]
-open_of(?i, ?a) :- orders(?i, 4711, ?a, "open").
+open_of(?i, ?a) :- orders(?i, 4711, ?a, _, "open").
 .decl spent(customer: number, total: float)
 @[id = "SPENT"]
-spent(?c, ?t) :- customers(?c, _), ?t = sum ?a : { orders(_, ?c, ?a, _) }.
+spent(?c, ?t) :- customers(?c, _), ?t = sum ?a : { orders(_, ?c, ?a, _, _) }.
 .decl northern(id: number)
 @[id = "NORTHERN"]
-northern(?i) :- customers(?c, "north"), orders(?i, ?c, ?a, _), ?a > 99.
+northern(?i) :- customers(?c, "north"), orders(?i, ?c, ?a, _, _), ?a > 99.
+.decl paid(customer: number, total: number)
+@[id = "PAID"]
+paid(?c, ?t) :- customers(?c, _), ?t = sum ?x : { orders(_, ?c, _, ?x, _) }.
+.decl rich(customer: number, total: number)
+@[id = "RICH"]
+rich(?c, ?t) :- paid(?c, ?t), ?t > 500000.
+.decl many(region: symbol, n: number)
+@[id = "MANY"]
+many(?r, ?n) :- customers(_, ?r),
+    ?n = count : { customers(?c, ?r), orders(_i, ?c, _a, _x, "open") }.
+.decl idle(customer: number)
+@[id = "IDLE"]
+idle(?c) :- customers(?c, _), !orders(_, ?c, _, _, "late").
+.decl most(customer: number, cents: number)
+@[id = "MOST"]
+most(?c, ?m) :- customers(?c, "north"), ?m = max ?x : { orders(_, ?c, _, ?x, _) }.
+.decl states(state: symbol)
+@[id = "STATES"]
+states(?s) :- orders(_, _, _, _, ?s).
+.decl priced(id: number, price: number)
+@[id = "PRICED"]
+priced(?i, ?x * 2 + 1) :- orders(?i, ?c, _, ?x, "open"), customers(?c, "north").
+.decl pair(a: number, b: number)
+@[id = "PAIR"]
+pair(?a, ?b) :- orders(?a, ?c, _, 1, _), orders(?b, ?c, _, 2, _).
 """
 ORDERS: Final = """
     CREATE TABLE orders (id bigint PRIMARY KEY, customer bigint NOT NULL,
-        amount double precision NOT NULL, state varchar(10) NOT NULL)
+        amount double precision NOT NULL, cents bigint NOT NULL, state varchar(10) NOT NULL)
 """
 TABLES: Final = (
     ORDERS,
@@ -67,15 +97,29 @@ JOINED: Final = """
     SELECT o.id FROM customers c JOIN orders o ON o.customer = c.id
     WHERE c.region = 'north' AND o.amount > 99
 """
+COUNTED: Final = """
+    SELECT c.region, count(*) FROM customers c JOIN orders o ON o.customer = c.id
+    WHERE o.state = 'open' GROUP BY c.region
+"""
+CASES: Final = (
+    *("big(?i, ?a)", "open_of(?i, ?a)", "spent(?c, ?t)", "northern(?i)", "paid(?c, ?t)"),
+    *("rich(?c, ?t)", "many(?r, ?n)", "idle(?c)", "most(?c, ?m)", "states(?s)", "priced(?i, ?p)"),
+    *("pair(?a, ?b)", "paid(4711, ?t)", "spent(4711, ?t)", "idle(4711)", "most(9, ?m)"),
+    *("orders(4711, ?c, ?a, ?x, ?s)", 'orders(?i, 4711, ?a, ?x, "open")', "pair(4711, ?b)"),
+    'many("north", ?n)',
+)
+ENGINES: Final = ("reference", "here", "there", "auto")
 GOALS: Final = {
     "a filter": ("big(?i, ?a)", "SELECT id, amount FROM orders WHERE amount > 99.5"),
-    "a sum per customer": ("spent(?c, ?t)", SUMS),
+    "a sum of whole numbers": ("paid(?c, ?t)", SUMS.replace("amount", "cents")),
+    "a sum of floats": ("spent(?c, ?t)", SUMS),
+    "a count of a join": ("many(?r, ?n)", COUNTED),
     "constants": (
         "open_of(?i, ?a)",
         "SELECT id, amount FROM orders WHERE customer = 4711 AND state = 'open'",
     ),
     "a join and a filter": ("northern(?i)", JOINED),
-    "a point": ("orders(4711, ?c, ?a, ?s)", "SELECT * FROM orders WHERE id = 4711"),
+    "a point": ("orders({}, ?c, ?a, ?x, ?s)", "SELECT * FROM orders WHERE id = {}"),
 }
 
 
@@ -89,7 +133,8 @@ def fill(database: ServedDatabase, rows: int) -> None:
     database.run(
         *TABLES,
         f"INSERT INTO orders SELECT i, mod({big} * 7919, {CUSTOMERS}) + 1,"
-        f" mod({big} * 104729, 10000) / 100.0, {state} FROM {number.format(rows)}",
+        f" mod({big} * 104729, 10000) / 100.0, mod({big} * 104729, 10000),"
+        f" {state} FROM {number.format(rows)}",
         "INSERT INTO customers SELECT i, CASE WHEN mod(i, 9) = 0 THEN 'north' ELSE 'south' END"
         f" FROM {number.format(CUSTOMERS)}",
         "CREATE INDEX by_customer ON orders (customer)",
@@ -102,13 +147,13 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def timed(run: Callable[[], object]) -> dict[str, float]:
+def timed(run: Callable[[int], object], rounds: int = ROUNDS) -> dict[str, float]:
     """Give the least seconds of several rounds, by the clock and of this process's own work."""
-    run()
+    run(0)
     clocks, processors = [], []
-    for _ in range(ROUNDS):
+    for number in range(1, rounds + 1):
         clock, processor = time.perf_counter(), time.process_time()
-        run()
+        run(number)
         clocks.append(time.perf_counter() - clock)
         processors.append(time.process_time() - processor)
     return {"clock": min(clocks), "processor": min(processors)}
@@ -117,8 +162,9 @@ def timed(run: Callable[[], object]) -> dict[str, float]:
 def measure(goal: str, folder: Path, check: str) -> None:
     """Print what a goal costs in this process, as JSON."""
     with Session(folder) as session:
-        rows = len(session.query(goal, check=check).rows)
-        found = timed(lambda: session.query(goal, check=check))
+        rows = len(session.query(goal.format(FIRST), check=check).rows)
+        # Each time another row: what was asked for before is remembered.
+        found = timed(lambda n: session.query(goal.format(FIRST + n), check=check), _rounds(goal))
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     _say(json.dumps({**found, "rows": rows, "memory": most}))
 
@@ -126,12 +172,57 @@ def measure(goal: str, folder: Path, check: str) -> None:
 def by_hand(link: Any, query: str) -> tuple[int, dict[str, float]]:  # noqa: ANN401  two drivers
     """Give how many rows a query has, and what reading all of them costs."""
 
-    def read() -> int:
+    def read(number: int) -> int:
         cursor = link.cursor()
-        cursor.execute(query)
+        cursor.execute(query.format(FIRST + number))
         return len(cursor.fetchall())
 
-    return read(), timed(read)
+    return read(0), timed(read, _rounds(query))
+
+
+def _rounds(text: str) -> int:
+    return POINTS if "{}" in text else ROUNDS
+
+
+def case(goal: str, engine: str, folder: Path) -> None:
+    """Print what a goal costs with an engine, as JSON; `here` leaves nothing to the server."""
+    how = {"reference": "reference", "here": "forward", "there": "postgres"}.get(engine, "auto")
+    if engine == "here":
+        Gathering._left_there = lambda *_: None  # type: ignore[method-assign]
+    with Session(folder) as session:
+        try:
+            answers = session.query(goal, engine=how, check="off")
+        except ConstatError:
+            _say("{}")
+            return
+        if answers.stopped:
+            _say("{}")
+            return
+        found = timed(lambda _: session.query(goal, engine=how, check="off"), 3)
+    _say(json.dumps({**found, "rows": len(answers.rows)}))
+
+
+def _cases(given: argparse.Namespace, folder: Path) -> None:
+    for goal in CASES:
+        told: dict[str, dict[str, float]] = {}
+        for engine in ENGINES:
+            command = [given.kind, "--goal", goal, "--engine", engine, "--in", str(folder)]
+            ended = subprocess.run(
+                [sys.executable, "-m", "tests.bench.bench_servers", *command],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            told[engine] = json.loads(ended.stdout)
+        known = {one: each["clock"] for one, each in told.items() if "clock" in each}
+        best = min(known, key=lambda one: known[one] if one != "auto" else 1e9)
+        fast = known.get("auto", 1e9) <= max(1.25 * known[best], known[best] + 0.02)
+        cells = [f"{known[one]:.4f} s" if one in known else "-" for one in ENGINES]
+        same = len({each["rows"] for each in told.values() if "rows" in each}) == 1
+        _say(
+            f"| `{goal}` | {' | '.join(cells)} | {best}{'' if fast else ', not taken'}"
+            f"{'' if same else ', OTHER ROWS'} |"
+        )
 
 
 def main() -> int:
@@ -143,7 +234,12 @@ def main() -> int:
     parser.add_argument("--check", default="off")
     parser.add_argument("--in", dest="folder", type=Path)
     parser.add_argument("--goal")
+    parser.add_argument("--engine", choices=ENGINES)
+    parser.add_argument("--cases", action="store_true")
     given = parser.parse_args()
+    if given.goal and given.engine:
+        case(given.goal, given.engine, given.folder)
+        return 0
     if given.goal:
         measure(given.goal, given.folder, given.check)
         return 0
@@ -154,6 +250,9 @@ def main() -> int:
             (folder / "constat.yaml").write_text(CONFIGURATION % database.uri, encoding="utf-8")
             (folder / "rules.dl").write_text(RULES, encoding="utf-8")
             _say(f"{given.kind}, {given.rows:,} orders, check {given.check}")
+            if given.cases:
+                _cases(given, folder)
+                return 0
             for name, (goal, query) in GOALS.items():
                 if not given.only or name in given.only:
                     _compare(given, name, goal, query, folder, database)

@@ -82,7 +82,7 @@ class OnServer:
         def results(text: str, kinds: tuple[Kind, ...]) -> Iterator[Mapping[str, object]]:
             return self.connection.results(text, kinds, BOUNDS)
 
-        return Served(predicate, "sales", query, len(rows), evidence, results)
+        return Served(predicate, "sales", query, len(rows), evidence, lambda _: "", results)
 
 
 @pytest.fixture(scope="module")
@@ -443,3 +443,70 @@ def test_sums_that_no_number_holds_and_products_that_no_decimal_holds_are_errors
                 session.query(goal, engine="postgres")
             assert {one.code for one in refused.value.diagnostics} == {"C0682"}, goal
         assert values(session, "whole(?m)", "postgres") == {(Decimal("2.0000001"),)}
+
+
+def test_a_limit_ends_the_query_on_the_server(postgresql: ServedDatabase, tmp_path: Path) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY)",
+        "INSERT INTO t SELECT generate_series(1, 300)",
+        "ANALYZE t",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl t(id: number)
+    .input t(source="shop", query="SELECT id FROM t")
+    .decl all(n: number)
+    @[id = "ALL"]
+    all(?n) :- ?n = count : { t(?a), t(?b), t(?c), t(?d), t(?e), ?a + ?b + ?c + ?d + ?e > 7 }.
+    """
+    folder = write(tmp_path, postgresql.uri, rules)
+    with (folder / "constat.yaml").open("a", encoding="utf-8") as file:
+        file.write("limits: {seconds: 1}\n")
+    with Session(folder) as session:
+        for engine in ("postgres", "forward"):
+            try:
+                assert session.query("all(?n)", engine=engine, check="off").stopped
+            except ConstatError as ended:
+                codes = {one.code for one in ended.diagnostics}
+            else:
+                codes = {"C0682"}
+            assert codes == {"C0682"}
+        running = postgresql.rows(
+            "SELECT query FROM pg_stat_activity WHERE application_name = 'constat'"
+            " AND state = 'active' AND datname = current_database()"
+        )
+    assert running == []
+
+
+def test_cells_are_looked_at_where_a_rule_reads_them_and_rows_that_null_lets_come_twice_are_seen(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, f double precision, n bigint)",
+        "INSERT INTO t VALUES (1, 'NaN', 3), (2, 0.5, NULL), (3, 0.5, NULL)",
+        "CREATE TABLE u (n bigint UNIQUE, m bigint NOT NULL)",
+        "INSERT INTO u VALUES (NULL, 1), (NULL, 1), (4, 1)",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl t(id: number, f: float, @[null = "unknown"] n: number)
+    .input t(source="shop", query="SELECT id, f, n FROM t")
+    .decl u(@[null = "none"] n: number, m: number)
+    .input u(source="shop", query="SELECT n, m FROM u")
+    .decl ids(id: number)
+    @[id = "IDS"]
+    ids(?i) :- t(?i, _, _).
+    .decl halves(id: number)
+    @[id = "HALVES"]
+    halves(?i) :- t(?i, 0.5, _).
+    .decl summed(k: number)
+    @[id = "SUMMED"]
+    summed(?k) :- ?k = sum ?m : { u(_, ?m) }.
+    """
+    with Session(write(tmp_path, postgresql.uri, rules)) as session:
+        assert values(session, "ids(?i)", "postgres") == {(1,), (2,), (3,)}
+        assert values(session, "ids(?i)", "reference") == {(1,), (2,), (3,)}
+        for goal in ("halves(?i)", "summed(?k)"):
+            with pytest.raises(ConstatError) as refused:
+                session.query(goal, engine="postgres")
+            assert {one.code for one in refused.value.diagnostics} == {"C0681"}, goal
