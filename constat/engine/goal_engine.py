@@ -12,7 +12,7 @@ from typing import Final, cast
 from constat.analysis import AnalysedProgram
 from constat.engine.batch import Batch, Binding, reads_hole, slot_of, value_of
 from constat.engine.component import Component, heads, start
-from constat.engine.relation import Columns, Relation, has_hole, told_apart, tuple_getter
+from constat.engine.relation import Relation, has_hole, told_apart, tuple_getter
 from constat.engine.state import FAR, Earlier, Procedures, Served, State
 from constat.engine.steps import Request, Steps, inside
 from constat.evaluation import (
@@ -180,17 +180,19 @@ class Evaluation:
             return
         plain = self.state.ask(predicate, columns, keys)
         if plain and predicate in self.program.external:
-            self._fetch(predicate, columns, tuple(plain), request.beside)
+            self._fetch(request, tuple(plain))
         procedure = self.procedures.find(predicate, columns)
         if procedure is not None:
             yield from self._run_rules(procedure, keys)
         self.state.complete(predicate, columns, keys)
 
-    def _fetch(
-        self, predicate: str, columns: Columns, keys: tuple[Row, ...], beside: tuple[Request, ...]
-    ) -> None:
+    def _fetch(self, request: Request, keys: tuple[Row, ...]) -> None:
+        predicate, columns, beside = request.predicate, request.columns, request.beside
         state = self.state
         if columns and len(keys) == 1 and not beside and state.fetch_whole(predicate):
+            return
+        if request.packs and not beside:
+            state.fetch_packed(predicate, columns, keys)
             return
         # What is asked ahead never makes an evaluation reach its limit.
         beside = beside[: max(0, state.limits.calls - len(state.calls) - 1)]
@@ -464,7 +466,7 @@ class Witnesses:
         raise KeyError((predicate, row))
 
     def _fact(self, predicate: str, row: Row, least: int) -> FactDerivation | None:
-        portion = self._state.facts.get(predicate, {}).get(row)
+        portion = self._state.fact(predicate, row)
         if portion is None or (portion.assumption is not None and least == CERTAIN):
             return None
         return FactDerivation(predicate, row, portion.evidence, portion.assumption)

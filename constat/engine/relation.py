@@ -18,6 +18,7 @@ from constat.evaluation import (
     UNTIMED,
     Clock,
     LimitReachedError,
+    PackedRows,
 )
 from constat.logic import (
     OPEN,
@@ -335,7 +336,10 @@ class Relation:
     def __init__(self, arity: int, clock: Clock = UNTIMED) -> None:
         self.arity = arity
         self.clock = clock
-        self.sure: dict[Row, int] = {}
+        self._sure: dict[Row, int] = {}
+        self.packed: PackedRows | None = None
+        """All certain rows, where they came packed and nobody has looked at them by their keys."""
+        self._packed_at = 0
         self.weak: dict[OpenRow, int] = {}
         self.accepted: dict[OpenRow, int] = {}
         self.nulled: dict[OpenRow, None] = {}
@@ -347,6 +351,22 @@ class Relation:
         self._indexes: dict[tuple[Columns, Columns, Pairs, Columns], _Index] = {}
         self._weak_indexes: dict[Columns, _WeakIndex] = {}
         self._null_indexes: dict[Columns, _WeakIndex] = {}
+
+    @property
+    def sure(self) -> dict[Row, int]:
+        """The certain rows with their stamps."""
+        packed = self.packed
+        if packed is not None:
+            self.packed = None
+            self._sure.update(dict.fromkeys(self.clock.over(packed), self._packed_at))
+        return self._sure
+
+    def take_packed(self, rows: PackedRows, stamp: int) -> bool:
+        """Take rows as they are where there are no others; tell whether that was done."""
+        if self.packed is not None or self._sure or self.weak or self._indexes:
+            return False
+        self.packed, self._packed_at = rows, stamp
+        return True
 
     def add_sure(self, rows: Iterable[Row], stamp: int, *, nulls: bool = False) -> list[Row]:
         """Add rows that hold for certain; give those that are new as such.

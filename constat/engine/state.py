@@ -39,6 +39,7 @@ from constat.evaluation import (
     LimitReachedError,
     Limits,
     Observer,
+    PackedRows,
     Portion,
     RelationPredicate,
 )
@@ -295,7 +296,8 @@ class State:
         self.clock = limits.running()
         self.calls: list[Call] = []
         self.failures: list[Failure] = []
-        self.facts: dict[str, dict[Row, Portion]] = {}
+        self._facts: dict[str, dict[Row, Portion]] = {}
+        self._packed: dict[str, Portion] = {}
         self._derived = frozenset(rule.head.predicate for rule in program.rules)
         self.stated: dict[str, dict[Row, int]] = {}
         self.texts = Texts(limits.memory)
@@ -347,6 +349,21 @@ class State:
             self._load(call.demand, told)
             # Last: where there is no time to load its rows, a call tells nothing here.
             self.calls.append(call)
+
+    def fact(self, predicate: str, row: Row) -> Portion | None:
+        """Give the portion of an answer that a row came with."""
+        return self._facts_of(predicate).get(row)
+
+    def _facts_of(self, predicate: str) -> dict[Row, Portion]:
+        facts = self._facts.setdefault(predicate, {})
+        packed = self._packed.pop(predicate, None)
+        if packed is not None:
+            facts.update(dict.fromkeys(self.clock.over(packed.rows), packed))
+        return facts
+
+    def is_only_outside(self, predicate: str) -> bool:
+        """Whether all rows of a predicate come from outside."""
+        return predicate in self._externals and predicate not in self._derived
 
     def tell(self, event: Event) -> None:
         """Pass an event on."""
@@ -491,6 +508,17 @@ class State:
         if failure not in self.failures:
             self.failures.append(failure)
 
+    def fetch_packed(self, predicate: str, columns: Columns, keys: tuple[Row, ...]) -> None:
+        """Ask outside for keys whose rows somebody only goes through; very many come packed."""
+        if self._answered or len(self.calls) >= self.limits.calls:
+            self.fetch(predicate, columns, keys)
+            return
+        self.check()
+        demand = replace(self._demand(predicate, columns, keys), packs=True)
+        self._observe(CallStarted(predicate, _names(demand), len(keys)))
+        ((answer, seconds),) = ask_together([(self._externals.get(predicate), demand)])
+        self._received(demand, answer, seconds)
+
     def fetch(
         self, predicate: str, columns: Columns, keys: tuple[Row, ...]
     ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
@@ -602,7 +630,9 @@ class State:
 
     def _load(self, demand: Demand, answer: Answer) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
         name = demand.predicate.name
-        facts = self.facts.setdefault(name, {})
+        if self._takes_packed(name, demand, answer):
+            return [], []
+        facts = self._facts_of(name)
         sure: list[Row] = []
         weak: list[tuple[OpenRow, int]] = []
         for portion in answer.portions:
@@ -626,3 +656,18 @@ class State:
             unanswered = (key for key in self.clock.over(demand.keys) if key not in answer.answered)
             weak.extend((open_row(demand.columns, key, width), POSSIBLE) for key in unanswered)
         return self.add(name, sure, weak)
+
+    def _takes_packed(self, name: str, demand: Demand, answer: Answer) -> bool:
+        """Take the rows of an answer packed, where they are all there is of a predicate yet."""
+        portion = answer.portions[0] if len(answer.portions) == 1 else None
+        if portion is None or not isinstance(portion.rows, PackedRows):
+            return False
+        plain = portion.assumption is None and not answer.openings
+        if not plain or name in self._derived or not answer.answered.issuperset(demand.keys):
+            return False
+        if not self.relation(name).take_packed(portion.rows, self._stamp + 1):
+            return False
+        self._stamp += 1
+        self._rows += len(portion.rows)
+        self._packed[name] = portion
+        return True

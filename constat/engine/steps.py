@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -44,6 +45,8 @@ from constat.evaluation import (
     UNTIMED,
     Clock,
     LimitReachedError,
+    PackedColumn,
+    PackedRows,
 )
 from constat.frozen import frozen
 from constat.logic import OPEN, EvaluationError, Row, Slot, Value, add_exactly, fold, is_beyond
@@ -138,6 +141,44 @@ class Groups:
             self._fail(str(error))
             return [(OPEN, POSSIBLE)]
         return [] if value is None else [(value, strength)]
+
+
+class PackedGroups:
+    """What the assignments of an aggregate add, by group; all of them are different and certain."""
+
+    def __init__(
+        self, step: Fold, groups: set[tuple[Value, ...]], fail: Fail, texts: Texts
+    ) -> None:
+        self._step = step
+        self._fail = fail
+        self._texts = texts
+        self._width = len(step.group)
+        self._counts: Counter[Binding] = Counter()
+        self._added: dict[Binding, PackedColumn] = {group: PackedColumn() for group in groups}
+
+    def add(self, bindings: list[Binding]) -> bool:
+        """Take assignments; tell whether each adds a value. Raises `EvaluationError`."""
+        width, target = self._width, self._step.target
+        for group in self._added:
+            mine = [one for one in bindings if one[:width] == group]
+            self._counts[group] += len(mine)
+            if target is not None and mine:
+                values = values_of(target, mine, self._texts)
+                if values is None:
+                    return False
+                self._added[group].extend(values)
+        return True
+
+    def values(self, group: Binding) -> list[tuple[Slot, int]]:
+        """The aggregate's value for a group; none where an exact value does not exist."""
+        counted = self._step.target is None
+        values = [1] * self._counts[group] if counted else self._added[group]
+        try:
+            value = fold(self._step.function, self._step.kind, values)
+        except EvaluationError as error:
+            self._fail(str(error))
+            return [(OPEN, POSSIBLE)]
+        return [] if value is None else [(value, CERTAIN)]
 
 
 # What was given out is never taken back, because a total of rows that are certain is a lower bound
@@ -353,13 +394,15 @@ _MANY = 8
 class Request:
     """Make the rows of a predicate complete for these keys.
 
-    `beside` are requests that will be needed as well, to other sources, far away all of them.
+    `beside` are requests that will be needed as well, to other sources, far away all of them. Of
+    one that `packs` the rows are only gone through.
     """
 
     predicate: str
     columns: Columns
     keys: tuple[Row, ...]
     beside: tuple[Request, ...] = ()
+    packs: bool = False
 
 
 Requests = Generator[Request, None, Batch]
@@ -669,14 +712,16 @@ class Steps:
             return passed(batch)
         group = tuple_getter(step.group)
         groups = batch.keys(group)
-        inner = Batch([key + step.constants for key in groups])
-        inner = yield from self.run(step.steps, inner, inside(rule), inner=True)
 
         def fail(reason: str) -> None:
             self._state.fail(rule, (), reason)
 
-        nulls, clock = self._state.nulls, self._state.clock
-        folded = Groups(step, groups, inner, fail, self._state.texts, nulls=nulls, clock=clock)
+        folded: Groups | PackedGroups | None = yield from self._packed(step, groups, rule, fail)
+        if folded is None:
+            inner = Batch([key + step.constants for key in groups])
+            inner = yield from self.run(step.steps, inner, inside(rule), inner=True)
+            nulls, clock = self._state.nulls, self._state.clock
+            folded = Groups(step, groups, inner, fail, self._state.texts, nulls=nulls, clock=clock)
         out = Batch()
         every = [*((one, CERTAIN) for one in batch.sure), *batch.weak]
         for binding, strength in self._state.clock.over(every):
@@ -687,6 +732,73 @@ class Steps:
             for value, other in folded.values(key):
                 self._keep(out, (*binding, value), strength, other)
         return out
+
+    def _packed(
+        self, step: Fold, groups: set[tuple[Value, ...]], rule: RulePlan, fail: Fail
+    ) -> Generator[Request, None, PackedGroups | None]:
+        """Fold rows as they come packed from outside; `None` where that has to be done otherwise.
+
+        All rows are different, and so are the assignments, where no column is left out.
+        """
+        first, state, batch = step.steps[0], self._state, Batch()
+        if not _reads_all(step) or not isinstance(first, Join) or len(groups) > _FEW_GROUPS:
+            return None
+        if not state.is_only_outside(first.predicate):
+            return None
+        batch.sure = [key + step.constants for key in groups]
+        missing = () if self._closed else self._missing(first, batch)
+        if missing:
+            beside = self._beside(first, batch, step.steps[1:])
+            yield Request(first.predicate, first.columns, missing, beside, packs=True)
+        rows = state.relation(first.predicate).packed
+        if rows is None or state.nulls or self._missing(first, batch):
+            return None
+        found = PackedGroups(step, groups, fail, state.texts)
+        for block in self._blocks(first, batch.sure, rows):
+            try:
+                passed = yield from self.run(step.steps[1:], block, inside(rule), inner=True)
+                if passed.weak or not found.add(passed.sure):
+                    return None
+            except EvaluationError:
+                return None
+        return found
+
+    def _blocks(self, step: Join, bindings: list[Binding], rows: PackedRows) -> Iterator[Batch]:
+        """Join bindings with rows, some thousand at a time."""
+        state, key_of, kept = self._state, key_getter(step.columns), tuple_getter(step.kept)
+        by_key: dict[Key, list[Binding]] = {}
+        for binding in bindings:
+            by_key.setdefault(key_getter(step.key)(binding), []).append(binding)
+        count = 0
+        for block in state.clock.blocks(rows):
+            joined = [
+                one + kept(row)
+                for row in block
+                for one in by_key.get(key_of(row), ())
+                if all(row[left] == row[right] for left, right in step.same)
+            ]
+            count += len(joined)
+            if count > state.limits.rows:
+                message = f"a rule joins more than {state.limits.rows:,} rows"
+                raise LimitReachedError(message + state.limits.raising("rows"))
+            yield Batch(joined)
+
+
+_FEW_GROUPS = 8
+"""Of so many groups at most each row is held against all."""
+
+
+def _reads_all(step: Fold) -> bool:
+    """Whether an aggregate tells apart whatever its one relation tells apart."""
+    first = step.steps[0]
+    if not isinstance(first, Join):
+        return False
+    if not all(isinstance(one, Filter | Compute) for one in step.steps[1:]):
+        return False
+    begun = len(step.group) + len(step.constants)
+    kept = range(begun, begun + len(first.kept))
+    same = (place for pair in first.same for place in pair)
+    return len({*first.columns, *first.kept, *same}) == first.arity and {*kept} <= {*step.distinct}
 
 
 def inside(rule: RulePlan) -> RulePlan:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from enum import Enum
-from typing import Final, Protocol, runtime_checkable
+from itertools import compress, islice
+from operator import itemgetter
+from typing import Final, Protocol, TypeAlias, cast, overload, runtime_checkable
 
 from constat.evaluation.clock import UNTIMED, Clock
 from constat.frozen import frozen
@@ -351,7 +354,8 @@ class Demand:
     Without columns: `keys` is `((),)` and asks for all rows. Keys are distinct. Whoever answers
     looks at the `clock` while it goes over many rows. Nobody looks at a row whose values are
     outside of one of the `ranges`: whoever answers may leave it out, or not. What is `passing` says
-    nothing of later demands: a tier asks anew for their keys.
+    nothing of later demands: a tier asks anew for their keys. Who asks for `packs` goes through the
+    rows in their order: very many may come packed.
     """
 
     predicate: Predicate
@@ -360,6 +364,179 @@ class Demand:
     clock: Clock = field(default=UNTIMED, compare=False, repr=False)
     ranges: tuple[Range, ...] = ()
     passing: bool = field(default=False, compare=False, repr=False)
+    packs: bool = field(default=False, compare=False, repr=False)
+
+
+# A million rows as Python objects take ten times what they say. Packed they are columns: whoever
+# goes through them has a few as objects at a time, and whoever looks for single ones makes them
+# objects again.
+
+_MOST_CODES: Final = 1 << 16
+_MOST_DIGITS: Final = 18
+_BLOCK: Final = 4_096
+
+
+class _Decimals:
+    """Decimals of few digits: these as a number, and how many stand behind the point."""
+
+    def __init__(self) -> None:
+        self._digits, self._places = array("q"), array("B")
+
+    def extend(self, values: Iterable[Decimal]) -> None:
+        """Add values; raises `ValueError` where one has too many digits."""
+        for value in values:
+            whole, _, places = f"{value:f}".partition(".")
+            if len(whole) + len(places) > _MOST_DIGITS:
+                raise ValueError("more digits than a number of 64 bits has")
+            self._digits.append(int(whole + places))
+            self._places.append(len(places))
+
+    def __iter__(self) -> Iterator[Decimal]:
+        pairs = zip(self._digits, self._places, strict=False)
+        return (Decimal(f"{digits}e-{places}") for digits, places in pairs)
+
+    def __getitem__(self, place: int) -> Decimal:
+        return Decimal(f"{self._digits[place]}e-{self._places[place]}")
+
+
+class _Codes:
+    """Values of which there are few different ones."""
+
+    def __init__(self) -> None:
+        self._codes, self._known = array("H"), dict[Value, int]()
+        self._values: list[Value] = []
+
+    def extend(self, values: Sequence[Value]) -> None:
+        """Add values; raises `ValueError` where there are too many different ones."""
+        for value in dict.fromkeys(values):
+            if value not in self._known:
+                if len(self._values) == _MOST_CODES:
+                    raise ValueError("more values than there are codes")
+                self._known[value] = len(self._values)
+                self._values.append(value)
+        self._codes.extend(map(self._known.__getitem__, values))
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self._values.__getitem__, self._codes)
+
+    def __getitem__(self, place: int) -> Value:
+        return self._values[self._codes[place]]
+
+
+_Held: TypeAlias = "array[int] | array[float] | _Decimals | _Codes | list[Value]"
+
+
+def _empty(kind: type) -> _Held:
+    """Give what holds values of a type."""
+    if kind is int:
+        return array("q")
+    if kind is float:
+        return array("d")
+    return _Decimals() if kind is Decimal else _Codes()
+
+
+class PackedColumn(Sequence[Value]):
+    """Values of one kind that take a few bytes each; others are kept as they are."""
+
+    def __init__(self) -> None:
+        self._held: _Held | None = None
+        self._type: type | None = None
+        self._count = 0
+
+    def extend(self, values: Sequence[Value]) -> None:
+        """Add values behind the others."""
+        types = set(map(type, values))
+        if self._held is None and values:
+            self._type = type(values[0])
+            self._held = _empty(self._type)
+        if not isinstance(self._held, list):
+            try:
+                if types != {self._type}:
+                    raise ValueError("another type")  # noqa: TRY301  one way out for all
+                # What fails half-way is cut off below.
+                self._held.extend(values)  # type: ignore[union-attr,arg-type]  # of the type it holds
+            except (ValueError, OverflowError):
+                self._held = [*self, *values]
+        else:
+            self._held += values
+        self._count += len(values)
+
+    def __len__(self) -> int:
+        """Return how many values there are."""
+        return self._count
+
+    def __iter__(self) -> Iterator[Value]:
+        """Yield the values in their order."""
+        held = cast("Iterable[Value]", self._held or ())
+        return iter(held) if isinstance(held, list) else islice(held, self._count)
+
+    @overload
+    def __getitem__(self, place: int) -> Value: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Value]: ...
+    def __getitem__(self, place: int | slice) -> Value | list[Value]:
+        """Return one value, or some of them."""
+        if isinstance(place, slice):
+            return list(islice(self, *place.indices(self._count)))
+        return cast("Sequence[Value]", self._held)[range(self._count)[place]]
+
+    @property
+    def numbers(self) -> array[int] | None:
+        """The whole numbers of 64 bits that the column holds; ``None`` where it holds others."""
+        return self._held if isinstance(self._held, array) and self._type is int else None  # type: ignore[return-value]  # by its type
+
+
+class PackedRows(Sequence[Row]):
+    """Rows without null cells, all different, as columns; at least one column."""
+
+    def __init__(self, columns: Sequence[PackedColumn]) -> None:
+        self.columns = tuple(columns)
+
+    def extend(self, rows: Iterable[Row]) -> None:
+        """Add rows behind the others; whoever adds them sees to it that they are new."""
+        for column, values in zip(self.columns, zip(*rows, strict=True), strict=True):
+            column.extend(values)
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self.columns[0])
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows in their order."""
+        return zip(*self.columns, strict=True)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        """Return one row, or some of them."""
+        if isinstance(place, slice):
+            return list(zip(*(column[place] for column in self.columns), strict=True))
+        return tuple(column[place] for column in self.columns)
+
+    def project(self, columns: Iterable[int]) -> PackedRows:
+        """Give some of the columns; rows may be the same then."""
+        return PackedRows([self.columns[one] for one in columns])
+
+    def having(self, columns: Sequence[int], keys: Collection[Row]) -> PackedRows:
+        """Give the rows that have one of these keys in some columns."""
+        if not columns:
+            return self
+        key_of = itemgetter(*columns)
+        wanted = {key[0] for key in keys} if len(columns) == 1 else keys
+        return self.chosen(key_of(row) in wanted for row in self)
+
+    def chosen(self, flags: Iterable[int]) -> PackedRows:
+        """Give the rows for which there is a 1; the same object where that are all."""
+        kept = bytearray(flags)
+        if all(kept):
+            return self
+        found = PackedRows([PackedColumn() for _ in self.columns])
+        rows = compress(self, kept)
+        while block := tuple(islice(rows, _BLOCK)):
+            found.extend(block)
+        return found
 
 
 @frozen
@@ -369,7 +546,7 @@ class Portion:
     With an assumption they hold only under it, else for certain.
     """
 
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     evidence: Evidence
     assumption: Assumption | None = None
 

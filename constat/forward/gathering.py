@@ -320,7 +320,7 @@ def _unusable(answer: Answer, demand: Demand, sure: Sequence[Portion]) -> str:
     return ""
 
 
-def _distinct(portions: Sequence[Portion]) -> tuple[Row, ...]:
+def _distinct(portions: Sequence[Portion]) -> Sequence[Row]:
     if len(portions) == 1:
         return portions[0].rows
     return tuple(dict.fromkeys(row for portion in portions for row in portion.rows))

@@ -157,9 +157,7 @@ def _by_numpy(given: Assignments, size: int) -> list[Chunk] | None:
     # Only sums over very many rows need numpy, which takes a tenth of a second to load.
     from constat.proof.given_columns import sorted_hashes  # noqa: PLC0415  loaded when it is used
 
-    found: list[tuple[str, list[Value]]] | None = sorted_hashes(
-        given.rows, given.kinds, given.targets, size
-    )
+    found = sorted_hashes(given.rows, given.kinds, given.targets, size)
     if found is None:
         return None
     sizes = [min(size, len(given.rows) - start) for start in range(0, len(given.rows), size)]

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from constat.evaluation import CONCEIVABLE, DemandEntry, RuleDerivation, Verdict
+from constat.evaluation import (
+    CONCEIVABLE,
+    DemandEntry,
+    PackedColumn,
+    PackedRows,
+    RuleDerivation,
+    Verdict,
+)
 from constat.frozen import frozen
 from constat.logic import Kind
 from constat.proof.lateness import TooLargeError
@@ -195,7 +202,7 @@ class _Column:
 
     negative: NDArray[np.bool_]
     size: NDArray[np.uint64]
-    digits: NDArray[np.intp]
+    digits: NDArray[np.int8]
     """How many digits each has."""
 
     def sort_keys(self) -> list[NDArray[Any]]:
@@ -218,37 +225,55 @@ def sorted_hashes(
     kinds: Sequence[Kind],
     targets: Sequence[Value],
     size: int,
-) -> list[tuple[str, list[Value]]] | None:
+) -> Iterator[tuple[str, list[Value]]] | None:
     """Return the hexadecimal hash of each chunk of so many rows, and its targets in their order.
 
     ``None`` where a number has 20 digits.  Targets are empty where rows are counted.
     """
-    found = [_column(map(itemgetter(n), rows), its, len(rows)) for n, its in enumerate(kinds)]
+    found = [_column(_numbers(rows, n, its)) for n, its in enumerate(kinds)]
     columns = [one for one in found if one is not None]
     if len(columns) < len(found):
         return None
     order = _order([key for column in columns for key in column.sort_keys()])
-    lines = _chunks([column.taken(order) for column in columns], size)
-    added = _in_order(targets, order)
-    return [
-        (hashlib.sha256(line).hexdigest(), added[start : start + size])
+    lines, added = _chunks(columns, order, size), _Added(targets)
+    return (
+        (hashlib.sha256(line).hexdigest(), added.at(order[start : start + size]))
         for start, line in zip(range(0, len(rows), size), lines, strict=True)
-    ]
+    )
 
 
-def _in_order(targets: Sequence[Value], order: NDArray[np.intp]) -> list[Value]:
-    if not targets:
-        return []
-    numbers = np.array(targets) if isinstance(targets[0], int) else np.empty(0)
-    # What does not fit into 64 bits would become an array of another type.
-    if numbers.dtype in {np.dtype(np.int64), np.dtype(np.uint64)}:
-        return cast("list[Value]", numbers[order].tolist())
-    return [targets[place] for place in order.tolist()]
-
-
-def _column(values: Iterable[Value], kind: Kind, count: int) -> _Column | None:
+def _numbers(rows: Sequence[tuple[Value, ...]], place: int, kind: Kind) -> NDArray[Any]:
     form = np.uint64 if kind is Kind.UNSIGNED else np.int64
-    numbers = np.fromiter(cast("Iterable[int]", values), form, count)
+    packed = rows.columns[place].numbers if isinstance(rows, PackedRows) else None
+    if packed is not None:
+        return np.frombuffer(packed, np.int64).astype(form)
+    values = cast("Iterable[int]", map(itemgetter(place), rows))
+    return np.fromiter(values, form, len(rows))
+
+
+class _Added:
+    """What each row adds; nothing where rows are counted."""
+
+    def __init__(self, targets: Sequence[Value]) -> None:
+        self._targets = targets
+        self._numbers: NDArray[Any] = np.empty(0)
+        packed = targets.numbers if isinstance(targets, PackedColumn) else None
+        if packed is not None:
+            self._numbers = np.frombuffer(packed, np.int64)
+        elif targets and isinstance(targets[0], int):
+            self._numbers = np.array(list(targets))
+
+    def at(self, places: NDArray[np.intp]) -> list[Value]:
+        """Return what the rows at some places add."""
+        if not self._targets:
+            return []
+        # What does not fit into 64 bits would become an array of another type.
+        if self._numbers.dtype in {np.dtype(np.int64), np.dtype(np.uint64)}:
+            return cast("list[Value]", self._numbers[places].tolist())
+        return [self._targets[place] for place in places.tolist()]
+
+
+def _column(numbers: NDArray[Any]) -> _Column | None:
     negative = numbers < 0
     unsigned = numbers.astype(np.uint64)
     # In two's complement the least number of 64 bits has its own size as an unsigned one.
@@ -256,7 +281,7 @@ def _column(values: Iterable[Value], kind: Kind, count: int) -> _Column | None:
     if int(sizes.max()) >= _POWERS[-1]:
         return None
     digits = np.searchsorted(np.array(_POWERS, np.uint64), sizes, side="right")
-    return _Column(negative, sizes, np.maximum(digits, 1))
+    return _Column(negative, sizes, np.maximum(digits, 1).astype(np.int8))
 
 
 def _order(keys: list[NDArray[Any]]) -> NDArray[np.intp]:
@@ -268,12 +293,11 @@ def _order(keys: list[NDArray[Any]]) -> NDArray[np.intp]:
     return order
 
 
-def _chunks(columns: list[_Column], size: int) -> Iterator[bytes]:
+def _chunks(columns: list[_Column], order: NDArray[np.intp], size: int) -> Iterator[bytes]:
     """Yield the lines of each chunk; blocks of rows keep the tables of letters small."""
-    count = len(columns[0].size)
     block = max(size, _BLOCK // size * size)
-    for start in range(0, count, block):
-        part = [column.taken(np.arange(start, min(start + block, count))) for column in columns]
+    for start in range(0, len(order), block):
+        part = [column.taken(order[start : start + block]) for column in columns]
         letters, ends = _letters(part)
         begin = 0
         for last in range(size - 1, len(ends) + size - 1, size):

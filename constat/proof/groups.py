@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, cast, overload
 
+from constat.evaluation import PackedColumn
 from constat.frozen import frozen
 from constat.logic import OPEN, EvaluationError, NullCell, NullPolicy, fold
 from constat.proof.instances import (
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from typing import TypeAlias
 
-    from constat.evaluation import Evidence
+    from constat.evaluation import Evidence, PackedRows
     from constat.logic import OpenRow, Row, Value
     from constat.proof.instances import (
         AggregateCode,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     # Local variables that a comparison gives a value to, in an order in which that can be done.
     _Computed: TypeAlias = dict[int, TermCode]
-    _Bound: TypeAlias = Callable[[list[Row]], Iterator[Binding]]
+    _Bound: TypeAlias = Callable[[Iterable[Row]], Iterator[Binding]]
 
 # Only speed differs; the same rows, sources and look-ups are noted, in the same order.
 
@@ -79,8 +80,8 @@ class ReadRows(Sequence["Fact"]):
 class PlainGroup:
     """The distinct local values of a group, what each adds, and the rows that gave them."""
 
-    assignments: tuple[tuple[Value, ...], ...]
-    targets: tuple[Value, ...]
+    assignments: Sequence[tuple[Value, ...]]
+    targets: Sequence[Value]
     read: ReadRows
 
 
@@ -93,6 +94,10 @@ def plain_group(outside: Outside, literal: AggregateCode, start: Binding) -> Pla
     if found is None:
         return None
     atom, tests, computed = found
+    if not computed:
+        group = _packed_group(outside, literal, start, atom, tests)
+        if group is not None:
+            return group
     relation = outside.side(atom.predicate).rows
     # What nobody reads tells rows apart where it differs, and matters for nothing else.
     if relation.has_placeholders or not relation.null_columns <= atom.unread:
@@ -120,6 +125,52 @@ def plain_group(outside: Outside, literal: AggregateCode, start: Binding) -> Pla
         return None
     read = ReadRows(atom.predicate, kept, grounds)
     return PlainGroup(tuple(_assignments(kept, literal, columns, cells)), targets, read)
+
+
+def _packed_group(
+    outside: Outside,
+    literal: AggregateCode,
+    start: Binding,
+    atom: AtomCode,
+    tests: list[ComparisonCode],
+) -> PlainGroup | None:
+    """Return the group of rows that came packed, without making objects of them."""
+    pattern = atom.pattern(start)
+    columns = _local_columns(atom, pattern, literal.inner)
+    found = None if columns is None else outside.packed(atom.predicate, pattern)
+    if columns is None or found is None:
+        return None
+    rows, grounds = found
+    bindings = partial(_bindings, atom=atom, start=start, computed={})
+    if tests:
+        flags = bytearray()
+        for one in bindings(rows):
+            truths = [test.truth(one) for test in tests]
+            if False not in truths and not all(truths):
+                return None
+            flags.append(False not in truths)
+        rows = rows.chosen(flags)
+    targets = _packed_targets(rows, literal.target, atom, bindings)
+    if targets is None:
+        return None
+    assignments = rows.project([columns[slot] for slot in literal.inner])
+    return PlainGroup(assignments, targets, ReadRows(atom.predicate, rows, (grounds,)))
+
+
+def _packed_targets(
+    rows: PackedRows, target: TermCode | None, atom: AtomCode, bindings: _Bound
+) -> Sequence[Value] | None:
+    """Return what each row adds, as ``_targets`` does."""
+    if target is None:
+        return ()
+    if target.slot >= 0 and target.slot in atom.slots:
+        return rows.columns[atom.slots.index(target.slot)]
+    found, cells = PackedColumn(), map(target.evaluate, bindings(rows))
+    while block := tuple(islice(cells, _BLOCK)):
+        if not is_ground(block):
+            return None
+        found.extend(cast("tuple[Value, ...]", block))
+    return found
 
 
 def _assignments(
@@ -214,7 +265,7 @@ def _kept(rows: list[Row], tests: list[ComparisonCode], bindings: _Bound) -> lis
 
 
 def _bindings(
-    rows: list[Row], atom: AtomCode, start: Binding, computed: _Computed
+    rows: Iterable[Row], atom: AtomCode, start: Binding, computed: _Computed
 ) -> Iterator[Binding]:
     """Yield the group's binding with the cells of each row: one list, written anew each time."""
     binding = list(start)
@@ -273,6 +324,7 @@ def _project(rows: list[Row], columns: Sequence[int]) -> Iterator[Row]:
 # instead of the rows; then the look-ups are not part of what the certificate shows.
 
 MOST_INLINE = 1_000
+_BLOCK = 4_096
 
 GroupKey = tuple[int, int, tuple["Cell", ...]]
 
@@ -287,8 +339,8 @@ class Exact:
     """
 
     value: Cell
-    assignments: tuple[tuple[Value, ...], ...] = ()
-    targets: tuple[Value, ...] = ()
+    assignments: Sequence[tuple[Value, ...]] = ()
+    targets: Sequence[Value] = ()
     read: Sequence[Fact] = ()
     sources: tuple[tuple[str, Evidence], ...] = ()
     covered: tuple[Covered, ...] = ()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, in_parts
+from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, PackedRows, in_parts
 from constat.frozen import frozen
 from constat.logic import OPEN, NullCell, unread_columns
 from constat.proof.instances import PositiveCode, is_starred, known_columns, opened
 from constat.proof.lateness import timely
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from decimal import Decimal
 
     from constat.evaluation import Assumption, Call, Conflict, Evidence
@@ -156,10 +157,12 @@ class Answers:
     """Everything that was answered for one predicate.
 
     ``spoken_for[columns][key]`` are the authorities of a key; ``openings[row]`` keeps one opening
-    per assumption; ``asked`` holds every pattern that was demanded.
+    per assumption; ``asked`` holds every pattern that was demanded.  Rows that came ``packed`` stay
+    so while they are all there are, and nobody looks for single ones.
     """
 
-    rows: dict[Row, tuple[Grounds, ...]] = field(default_factory=dict)
+    _rows: dict[Row, tuple[Grounds, ...]] = field(default_factory=dict)
+    packed: tuple[PackedRows, Grounds] | None = None
     openings: dict[OpenRow, dict[Assumption | None, Opening]] = field(default_factory=dict)
     spoken_for: dict[Columns, dict[Row, tuple[Evidence, ...]]] = field(default_factory=dict)
     asked: set[tuple[Columns, Row]] = field(default_factory=set)
@@ -176,6 +179,23 @@ class Answers:
                 continue
             if projected in self.spoken_for[wide]:
                 yield wide, projected
+
+    @property
+    def rows(self) -> dict[Row, tuple[Grounds, ...]]:
+        """Return the rows, each with the reasons for it."""
+        packed, self.packed = self.packed, None
+        if packed is not None:
+            self._rows.update(dict.fromkeys(packed[0], packed[1:]))
+        return self._rows
+
+    def take_packed(self, rows: Sequence[Row], grounds: Grounds) -> bool:
+        """Keep rows packed where there are no others yet; tell whether that was done."""
+        if not isinstance(rows, PackedRows) or self.packed is not None or self._rows:
+            return False
+        if grounds.assumption is not None or grounds.evidence.fills is not None:
+            return False
+        self.packed = rows, grounds
+        return True
 
     def authorities(self, columns: Columns, key: Row) -> tuple[Evidence, ...]:
         """Return who speaks for an answered pattern."""
@@ -217,6 +237,8 @@ class AnswerBook:
         answers = self._answers.setdefault(call.demand.predicate.name, Answers())
         for portion in call.answer.portions:
             grounds = self.grounds(portion.evidence, portion.assumption)
+            if answers.take_packed(portion.rows, grounds):
+                continue
             for row in timely(self._clock, portion.rows):
                 answers.add_row(row, grounds)
         for opening in timely(self._clock, call.answer.openings):
@@ -277,6 +299,8 @@ Fact = tuple[str, "Row"]
 _WIDE_ROWS = 64
 # Of more rows those are left out that the reader's comparisons let not pass, if they are most.
 _MOST_WHOLE = 10_000
+# So many rows are looked for among packed ones, one after the other.
+_MOST_LOOKS = 32
 _NOT_ASKED = "this was not asked"
 _UNANSWERED = "no tier answered"
 _NO_AUTHORITY = "no authority speaks for this"
@@ -373,6 +397,21 @@ class Outside:
         self.usage.covered.add(found.covered)
         self._close(found.closed_by)
         return found.rows
+
+    def packed(self, predicate: str, pattern: Pattern) -> tuple[PackedRows, Grounds] | None:
+        """Return the rows that match a pattern as they came packed, with the grounds of all.
+
+        ``None`` where they are to be looked up one by one.
+        """
+        side, (columns, key) = self.side(predicate), known_columns(pattern)
+        found = side.answers.packed
+        if found is None or side.openings or is_starred(pattern):
+            return None
+        if side.serving(columns, key) != (columns, key) or not side.has_authority(columns, key):
+            return None
+        rows, grounds = found
+        self.usage.covered.add((predicate, columns, key))
+        return rows.having(columns, {key}), grounds
 
     def _close(self, closed_by: frozenset[Assumption]) -> None:
         if closed_by:
@@ -511,13 +550,13 @@ class Side:
 
     def __init__(self, book: AnswerBook, predicate: str, reading: Reading) -> None:
         self.answers = answers = book.of(predicate)
+        self.book = book
         self.reading = reading
-        self.given = _given(book, answers, reading)
-        self.rows = Relation(self.given, reading.clock)
         self.closed = Relation()
         # Of each row whose null cells are filled in this reading, what fills them.
         self.fillings: dict[OpenRow, tuple[Row, Assumption]] = {}
-        for filled, found in self.given.items():
+        self._looked = 0
+        for filled, found in self.given.items() if answers.packed is None else ():
             if found[0].evidence.fills is not None and found[0].assumption is not None:
                 bare = found[0].filled(filled).bare.row
                 self.fillings[bare] = (filled, found[0].assumption)
@@ -532,6 +571,16 @@ class Side:
         self._held: dict[Grounds, bool] = {}
         # By identity: the tuples live in the recorded answers.
         self._authority: dict[int, bool] = {}
+
+    @cached_property
+    def given(self) -> dict[Row, tuple[Grounds, ...]]:
+        """The rows of the reading, each with the reasons for it."""
+        return _given(self.book, self.answers, self.reading)
+
+    @cached_property
+    def rows(self) -> Relation:
+        """The possible rows."""
+        return Relation(self.given, self.reading.clock)
 
     def _file(self, row: OpenRow) -> None:
         accepted = [a is not None and a in self.reading.accepted for a in self.openings[row]]
@@ -610,6 +659,10 @@ class Side:
 
     def grounds(self, row: Row) -> Grounds | None:
         """Return the grounds of greatest confidence that hold, plain ones first."""
+        packed = self.answers.packed
+        if packed is not None and self._looked < _MOST_LOOKS:
+            self._looked += 1
+            return self.best(packed[1:] if row in packed[0] else ())
         return self.best(self.given.get(row, ()))
 
     def best(self, given: Iterable[Grounds]) -> Grounds | None:

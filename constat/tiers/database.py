@@ -40,6 +40,8 @@ from constat.evaluation import (
     Observer,
     Opening,
     Origin,
+    PackedColumn,
+    PackedRows,
     Portion,
     QueryRun,
     Readable,
@@ -64,6 +66,7 @@ from constat.tiers.tier import (
     matched_keys,
     opened,
     openings_for,
+    packed_hash,
     rows_for,
 )
 
@@ -92,15 +95,35 @@ ALIKE: Final = "alike in all that is read"
 class Fetched:
     """What a query gave: distinct rows in their order, rows that came again, and open rows.
 
-    `alike` counts rows by their cells where null cells keep equal ones apart.
+    `alike` counts rows by their cells where null cells keep equal ones apart. Very many plain rows
+    are `packed` where somebody asks for that: then `rows` has none.
     """
 
     rows: dict[Row, None] = field(default_factory=dict)
+    packs: bool = False
+    packed: PackedRows | None = None
     alike: dict[tuple[Value | None, ...], int] = field(default_factory=dict)
     repeated: dict[Row, int] = field(default_factory=dict)
     openings: list[Opening] = field(default_factory=list)
     count: int = 0
     failure: str = ""
+
+    @property
+    def given(self) -> Collection[Row]:
+        """The rows, packed or not."""
+        return self.rows if self.packed is None else self.packed
+
+    def pack(self) -> None:
+        """Pack the rows that there are; those that come are packed behind them."""
+        self.packed = PackedRows([PackedColumn() for _ in next(iter(self.rows))])
+        self.packed.extend(self.rows)
+        self.rows.clear()
+
+    def unpack(self) -> None:
+        """Look at each row by itself from now on, and again at those that came."""
+        packed, self.packed, self.packs = self.packed, None, False
+        for row in packed or ():
+            _add(row, self)
 
 
 def said_of_input(predicate: Predicate, name: str) -> str:
@@ -137,6 +160,7 @@ class RowReader:
             fetched.count += len(raws)
             self._add_all(values, fetched)
             return
+        fetched.unpack()
         for number, (raw, chosen) in enumerate(zip(raws, read, strict=True), begun + 1):
             fetched.count = number
             if whole and None not in chosen:
@@ -169,10 +193,16 @@ class RowReader:
 
     @staticmethod
     def _add_all(rows: Sequence[Row], fetched: Fetched) -> None:
+        if fetched.packed is not None:
+            fetched.packed.extend(rows)
+            return
         new = dict.fromkeys(rows)
         if len(new) == len(rows) and fetched.rows.keys().isdisjoint(new):
             fetched.rows.update(new)
+            if fetched.packs and len(fetched.rows) > _MOST_UNPACKED:
+                fetched.pack()
             return
+        fetched.packs = False
         for row in rows:
             _add(row, fetched)
 
@@ -278,6 +308,8 @@ def _add(row: Row, fetched: Fetched) -> None:
         fetched.rows[row] = None
 
 
+# Above this, plain rows are packed for who asks for that.
+_MOST_UNPACKED: Final = 50_000
 # Above this, one pass over the source is cheaper than looking keys up.
 _MOST_PUSHED_KEYS: Final = 50_000
 # So many keys are looked up where that pass has failed: nobody asks for all of it one by one.
@@ -521,9 +553,7 @@ class DatabaseTier:
         if not pushes or len(demand.keys) > _MOST_PUSHED_KEYS:
             if failed_pass is not None:
                 return self._told(demand, demand.keys, failed_pass.ran)
-            ran = self._run(
-                predicate, connection, connection.whole(guarded, predicate.arity), demand.clock
-            )
+            ran = self._run(demand, connection, connection.whole(guarded, predicate.arity))
             if ran.fetched.failure and not demand.passing:
                 evaluation = self._connections.evaluation
                 self._failed[_read(predicate)] = _FailedPass(evaluation, ran)
@@ -539,9 +569,7 @@ class DatabaseTier:
             places = [demand.columns.index(push.position) for push in pushes]
             distinct = tuple(dict.fromkeys(keys_of(keys, places)))
             question = connection.keyed(guarded, predicate.arity, pushes, distinct)
-            answers.append(
-                self._told(demand, keys, self._run(predicate, connection, question, demand.clock))
-            )
+            answers.append(self._told(demand, keys, self._run(demand, connection, question)))
         return _joined(answers)
 
     def _failed_pass(self, predicate: Predicate) -> _FailedPass | None:
@@ -549,10 +577,10 @@ class DatabaseTier:
         found = self._failed.get(_read(predicate))
         return found if found and found.evaluation == self._connections.evaluation else None
 
-    def _run(
-        self, predicate: Predicate, connection: Connection, question: Question, clock: Clock
-    ) -> _Ran:
-        name, fetched = _source(predicate), Fetched()
+    def _run(self, demand: Demand, connection: Connection, question: Question) -> _Ran:
+        predicate, clock = demand.predicate, demand.clock
+        packs = demand.packs and not predicate.unread
+        name, fetched = _source(predicate), Fetched(packs=packs)
         reader = RowReader(predicate, self._connections.spoken(name, predicate.name))
         started, began = now(), time.perf_counter()
         try:
@@ -565,6 +593,7 @@ class DatabaseTier:
             fetched.failure = f"{problem.reason} [{problem.code}]{raising}"
         except QueryMistakeError as problem:
             raise self._mistake(predicate, problem, connection) from None
+        digest = _hash_of(fetched, predicate, clock)
         evidence = Evidence(
             tier=DATABASE,
             origin=Origin.DATABASE,
@@ -572,8 +601,8 @@ class DatabaseTier:
             executed_at=started,
             query=question.text,
             parameters=tuple(map(str, question.parameters)),
-            row_count=len(fetched.rows),
-            content_hash=content_hash(fetched.rows, predicate.kinds, clock),
+            row_count=len(fetched.given),
+            content_hash=digest,
             snapshot=connection.snapshot,
         )
         seconds, sent = time.perf_counter() - began, len(question.parameters)
@@ -611,6 +640,16 @@ class DatabaseTier:
         return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
 
 
+def _hash_of(fetched: Fetched, predicate: Predicate, clock: Clock) -> str:
+    """Give the hash of the rows; packed ones of which two are the same are looked at one by one."""
+    if fetched.packed is not None:
+        found = packed_hash(fetched.packed, predicate.kinds, clock)
+        if found is not None:
+            return found
+        fetched.unpack()
+    return content_hash(fetched.rows, predicate.kinds, clock)
+
+
 def _streamed(stream: Stream, name: str, started: str, snapshot: str | None) -> Evidence:
     """Give the evidence of rows that nobody has looked at one by one."""
     return Evidence(
@@ -640,7 +679,11 @@ def told_of(
             openings = [*openings, *_opened_twins(fetched, where, evidence.tier)]
         else:
             failures = _merging(demand, wanted, fetched, where)
-    rows = rows_for(fetched.rows, demand.columns, wanted, demand.clock)
+    rows: Sequence[Row]
+    if demand.packs and fetched.packed is not None:
+        rows = fetched.packed.having(demand.columns, wanted)
+    else:
+        rows = rows_for(fetched.given, demand.columns, wanted, demand.clock)
     return TierAnswer(
         (Portion(rows, evidence),) if rows else (),
         openings_for(openings, demand.columns, wanted, demand.clock),

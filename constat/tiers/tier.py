@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import field
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
-from constat.evaluation import UNTIMED, Assumption, Demand, Evidence, Opening, Origin, Portion
+from constat.evaluation import (
+    UNTIMED,
+    Assumption,
+    Demand,
+    Evidence,
+    Opening,
+    Origin,
+    PackedRows,
+    Portion,
+)
 from constat.frozen import frozen
 from constat.logic import (
     OPEN,
@@ -38,6 +49,9 @@ from constat.syntax import print_row, print_stated
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from decimal import Decimal
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from constat.evaluation import Clock
     from constat.logic import Column, Value
@@ -125,6 +139,50 @@ def content_hash(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock = UN
     return f"sha256:{digest.hexdigest()}"
 
 
+def packed_hash(rows: PackedRows, kinds: Sequence[Kind], clock: Clock = UNTIMED) -> str | None:
+    """Give the hash of packed rows, of which nobody knows yet that they are distinct.
+
+    `None` where two of them are the same.
+    """
+    lines = _sorted_lines(rows, kinds, clock)
+    digest, last = hashlib.sha256(), None
+    while block := next(lines, None):
+        clock.check()
+        if block[0] == last or any(map(operator.eq, block, islice(block, 1, None))):
+            return None
+        last = block[-1]
+        for written in canonical_bytes(block, len(kinds)):
+            digest.update(written)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _sorted_lines(rows: PackedRows, kinds: Sequence[Kind], clock: Clock) -> Iterator[list[str]]:
+    """Yield the lines of rows in their order, some thousand at a time.
+
+    Short plain ones are sorted as columns of letters, which take less room than texts.
+    """
+    import numpy as np  # noqa: PLC0415  heavy library, loaded on first use
+
+    parts: list[NDArray[np.bytes_]] = []
+    for block in clock.blocks(rows):
+        lines = canonical_lines(block, kinds)
+        if not all(map(str.isascii, lines)) or max(map(len, lines)) > _LONGEST_LINE:
+            parts.clear()
+            break
+        # What is empty at the end would be cut off; the least letter leaves the order as it is.
+        parts.append(np.array([f"{line}\1" for line in lines], np.bytes_))
+    if not parts:
+        every = [line for block in clock.blocks(rows) for line in canonical_lines(block, kinds)]
+        every.sort()
+        yield from (every[start : start + _LINES] for start in range(0, len(every), _LINES))
+        return
+    letters = np.concatenate(parts)
+    parts.clear()
+    letters.sort()
+    for start in range(0, len(letters), _LINES):
+        yield [line[:-1].decode() for line in letters[start : start + _LINES].tolist()]
+
+
 def _bytes(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock) -> Iterable[bytes]:
     """Give the lines of rows in their order, in which a null cell comes before any value."""
     same = unread_columns(rows)
@@ -195,6 +253,8 @@ def rows_for(
     """Give the rows that have one of the keys, and those that may have."""
     if not columns:
         return tuple(rows)
+    if isinstance(rows, PackedRows):
+        return tuple(rows.having(columns, frozenset(clock.over(keys))))
     found = clock.over(rows)
     if len(columns) == 1:
         column, wanted = columns[0], {key[0] for key in clock.over(keys)}
@@ -263,6 +323,8 @@ def openings_for(
     return tuple(one for one in clock.over(openings) if matched_keys(one.row, columns, wanted))
 
 
+_LINES: Final = 1 << 14
+_LONGEST_LINE: Final = 100
 _ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/@]{0,500}@")
 _NAMED_SECRET: Final = re.compile(
     r"(?i)\b(pass(?:word|wd)?|pwd|secret|token|api[_-]?key|authorization)(\s*[=:]\s*)\S{1,500}"

@@ -152,15 +152,21 @@ def test_openings_are_possible_or_conceivable_and_unanswered_keys_are_open() -> 
     }
 
 
+def assumption_of(known: State, row: tuple[int, int]) -> Assumption | None:
+    """Give what a row of `p` rests on, which came from outside."""
+    told = known.fact("p", row)
+    assert told is not None
+    assert (told.evidence == EVIDENCE) == (told.assumption is None)
+    return told.assumption
+
+
 def test_a_row_that_is_given_and_assumed_rests_on_the_source() -> None:
     known = state(Table([(1, 5)], assumed=[(1, 5), (2, 6)]))
     known.fetch("p", (), ((),))
-    facts = known.facts["p"]
-    assert facts[1, 5].evidence == EVIDENCE
-    assert facts[1, 5].assumption is None
-    assert facts[2, 6].assumption is not None
+    assert assumption_of(known, (1, 5)) is None
+    assert assumption_of(known, (2, 6)) is not None
     known.fetch("p", (0,), ((1,),))
-    assert known.facts["p"][1, 5].assumption is None
+    assert assumption_of(known, (1, 5)) is None
 
 
 def test_facts_of_the_rules_are_loaded_once_each_by_the_first_rule_that_states_it() -> None:
@@ -195,7 +201,10 @@ def test_what_a_later_evaluation_was_given_is_known_with_its_evidence() -> None:
     known.learn(later.calls)
     assert known.calls == later.calls
     assert known.relation("p").stamp((1, 2), CERTAIN) is not None
-    assert known.facts["p"][1, 2].evidence == later.facts["p"][1, 2].evidence
+    told, before = known.fact("p", (1, 2)), later.fact("p", (1, 2))
+    assert told is not None
+    assert before is not None
+    assert told.evidence == before.evidence
 
 
 def test_a_call_whose_rows_there_is_no_time_to_take_over_tells_nothing(
