@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from mcp.types import CallToolResult, InputRequiredResult
 
-    from constat.diagnostics.json_form import JsonObject
+    from constat.diagnostics.diagnostic import JsonObject
     from constat.evaluation import Event, Observer
 
 # The tools and resources of the server.

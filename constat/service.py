@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeVar
 
 from constat.apis.transport import ApiError, Asking, Transport
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-from constat.diagnostics.json_form import to_json
+from constat.diagnostics.diagnostic import to_json
 from constat.evaluation import CallFinished, ModelAwaited, StageFinished, Verdict
 from constat.explore.events import Generating, PlanReady, StepFailed, StepFinished, StepStarted
 from constat.frozen import frozen
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from jwt import PyJWK
 
-    from constat.diagnostics.json_form import JsonObject
+    from constat.diagnostics.diagnostic import JsonObject
     from constat.evaluation import Event, Observer
     from constat.explore.answered import Explored
     from constat.explore.events import ExploreEvent, Telling

@@ -18,8 +18,7 @@ from constat.frozen import frozen
 from constat.logic import Kind, display_value
 from constat.logic.structures import branches_of, leaves_of, types_text
 from constat.memory.facts import Author
-from constat.memory.grounding import Claim, Grounded, Reason, ground
-from constat.memory.grounding.phrases import sentences
+from constat.memory.grounding import Claim, Grounded, Reason, ground, sentences
 from constat.model import Prompt, Task, Tool, Turn
 from constat.syntax import parse_fact, print_row, print_signature
 from constat.syntax.printing import print_text

@@ -195,7 +195,7 @@ class _Place:
     """Where in a command line the cursor is: the command, its arguments so far, an open option."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        from constat.cli.commands import cli  # noqa: PLC0415  loaded when it is used
+        from constat.cli.entry import cli  # noqa: PLC0415  loaded when it is used
 
         self.command: click.Command = cli
         self.context = click.Context(self.command, info_name="constat")

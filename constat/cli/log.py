@@ -16,7 +16,7 @@ from constat.cli.output import note, write, write_json, write_pieces
 from constat.cli.signing import given_keys, private_key
 from constat.diagnostics import counted
 from constat.proof.render import defused
-from constat.proof.signing.trust import MOST_FILE_BYTES
+from constat.proof.signing import MOST_FILE_BYTES
 from constat.session import Session
 from constat.session.decisions import read_head, sign_head
 from constat.session.signing import trust

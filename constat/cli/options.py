@@ -11,16 +11,29 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
-from constat.cli.output import note, show_error
+from constat.cli.output import (
+    GREEN,
+    RED,
+    YELLOW,
+    note,
+    show_error,
+    write,
+    write_heading,
+    write_json,
+)
+from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, Severity, counted, render
 from constat.frozen import frozen
 from constat.logic.locales import LOCALES
 from constat.session.options import LogAs
+from constat.session.spelling import shown_goal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from constat.pydatalog import AnswerSet
     from constat.session import Result, Session
 
 # `constat.yaml` is never quoted, because it may hold a password.
@@ -240,3 +253,69 @@ def note_unapproved(result: Result) -> None:
             f"rule {rule} would decide this, and nobody has approved it: "
             f"`constat rules review {rule}`"
         )
+
+
+# `--engine`: who answers a goal, and what is printed when it is not Constat itself.
+
+OWN: Final = "constat"
+_YES, _NO, _NO_ANSWER = 0, 5, 4
+
+engine_option = click.option(
+    "--engine",
+    type=click.Choice((OWN, "pydatalog")),
+    default=OWN,
+    show_default=True,
+    help="Who answers; pydatalog is a second opinion without a certificate.",
+)
+
+
+def refuse_with_another(engine: str, *needing_proofs: str) -> None:
+    """Raise a usage error where a parameter that needs proofs was given on the command line."""
+    context = click.get_current_context()
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in needing_proofs
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    if engine != OWN and given:
+        raise click.UsageError(
+            f"{' and '.join(given)} cannot be used with --engine {engine}, "
+            "which has no proofs, verdicts and certificates"
+        )
+
+
+def give_second_opinion(session: Session, goal: str, *, form: str, quiet: bool) -> int:
+    """Ask pyDatalog and print what it says; give the exit code."""
+    with watching() as observe:
+        found = session.second_opinion(goal, observe=observe)
+    shown = shown_goal(session.program.program.predicates[found.goal.predicate], found.goal)
+    code = {True: _YES, False: _NO, None: _NO_ANSWER}[found.holds]
+    if form == "json":
+        write_json(_as_json(found, shown, code))
+        return code
+    word, colour = {_YES: ("YES", GREEN), _NO: ("NO", RED)}.get(code, ("NO ANSWER", YELLOW))
+    write_heading(f"{word}: {shown}", colour)
+    if not quiet:
+        write("\n".join(_told(found)))
+    return code
+
+
+def _told(found: AnswerSet) -> list[str]:
+    lines = ["by pyDatalog, without a certificate"]
+    if found.stopped:
+        lines.insert(0, f"{found.stopped}; this is not a no")
+    elif len(found.rows) > 1:
+        lines.insert(0, f"{len(found.rows):,} rows match")
+    return lines
+
+
+def _as_json(found: AnswerSet, shown: str, code: int) -> dict[str, object]:
+    return {
+        "goal": shown,
+        "engine": "pydatalog",
+        "answer": {_YES: "yes", _NO: "no"}.get(code, "none"),
+        "exit_code": code,
+        "rows": None if found.stopped else len(found.rows),
+        "reason": found.stopped,
+    }

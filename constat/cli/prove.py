@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
 from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import (
+    OWN,
     RulesThatCount,
     answering,
     draft_options,
+    engine_option,
+    give_second_opinion,
     locale_option,
     log_options,
     note_unapproved,
     note_unmet,
     note_warned,
     project_option,
+    refuse_with_another,
 )
 from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching

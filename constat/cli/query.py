@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.engines import refuse_with_another
 from constat.cli.files import replacing
 from constat.cli.groups import PlainCommand, profile_option
 from constat.cli.options import (
@@ -25,6 +24,7 @@ from constat.cli.options import (
     note_unmet,
     note_warned,
     project_option,
+    refuse_with_another,
 )
 from constat.cli.output import (
     bold,

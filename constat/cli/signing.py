@@ -20,13 +20,13 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.project import find_project, load_project
 from constat.proof.signing import (
     MEANINGS,
+    MOST_KEY_BYTES,
     SigningError,
     SigningKey,
     generate_key,
     write_public_key,
     write_signing_key,
 )
-from constat.proof.signing.keys import MOST_KEY_BYTES
 from constat.session.signing import (
     SUFFIX,
     GivenKey,

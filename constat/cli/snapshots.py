@@ -12,7 +12,7 @@ from constat.cli.options import asked, project_option
 from constat.cli.output import note, write, write_json
 from constat.cli.signing import private_key
 from constat.diagnostics import ConstatError, Diagnostic, counted
-from constat.proof.signing.trust import MOST_FILE_BYTES
+from constat.proof.signing import MOST_FILE_BYTES
 from constat.session import Session
 from constat.session.signing import SOURCE
 

@@ -14,7 +14,7 @@ from constat.cli.output import write, write_json
 from constat.cli.signing import given_keys, project_of_keys
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
-from constat.proof.signing.trust import MOST_FILE_BYTES
+from constat.proof.signing import MOST_FILE_BYTES
 from constat.session import Session
 from constat.session.decisions import Decisions
 from constat.session.signing import (

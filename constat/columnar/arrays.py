@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from constat.evaluation.bulk import MemoryNeededError, ResourceError, Resources, StrategyError
+from constat.evaluation import MemoryNeededError, ResourceError, Resources, StrategyError
 from constat.frozen import frozen
 
 # A set of keys is an int64 array in rising order without repetition.

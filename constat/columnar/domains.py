@@ -11,7 +11,7 @@ from typing import Final, assert_never
 import numpy as np
 
 from constat.columnar.arrays import Array, Batch, Columns, Domain, Mask, distinct
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.frozen import frozen
 from constat.logic import Kind, Value
 from constat.logic.arithmetic import unwrapped

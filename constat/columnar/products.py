@@ -22,7 +22,7 @@ from constat.columnar.arrays import (
 from constat.columnar.bits import WORD, Bitmap, RowBits, from_pairs, set_bits, unite, words_of
 from constat.columnar.relations import Finished
 from constat.columnar.steps import JoinStep, Seen, When
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.frozen import frozen
 from constat.plan import Join, Slot
 from constat.plan.forward import Pipeline, Reading

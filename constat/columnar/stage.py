@@ -23,8 +23,15 @@ from constat.columnar.domains import (
 from constat.columnar.products import JOINED, Chain, Chained, Partners, choose_rows, find_chain
 from constat.columnar.relations import Finished, Growing, Readable, Runs
 from constat.columnar.steps import Preparation, Prepared, Seen, When
-from constat.evaluation.bulk import PipelineReport, Resources, StageReport, StrategyError
-from constat.evaluation.events import Observer, RoundFinished, ignore_event
+from constat.evaluation import (
+    Observer,
+    PipelineReport,
+    Resources,
+    RoundFinished,
+    StageReport,
+    StrategyError,
+    ignore_event,
+)
 from constat.frozen import frozen
 from constat.logic import Kind
 from constat.logic.arithmetic import unwrapped

@@ -29,7 +29,7 @@ from constat.columnar.domains import (
     wrap_words,
 )
 from constat.columnar.relations import Growing, Readable, Segment
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.frozen import frozen
 from constat.logic import Kind
 from constat.logic.arithmetic import unwrapped

@@ -9,13 +9,14 @@ from __future__ import annotations
 from constat.diagnostics.diagnostic import (
     ConstatError,
     Diagnostic,
+    JsonObject,
     Related,
     Severity,
     Span,
     counted,
     nearest,
+    to_json,
 )
-from constat.diagnostics.json_form import JsonObject, to_json
 from constat.diagnostics.render import render
 
 __all__ = [

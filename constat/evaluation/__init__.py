@@ -8,32 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
+from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from constat.analysis import AnalysedProgram
-from constat.evaluation.bulk import (
-    MemoryNeededError,
-    PipelineReport,
-    ResourceError,
-    Resources,
-    StageReport,
-    StrategyError,
-)
 from constat.evaluation.clock import UNTIMED, Clock, LimitReachedError, moment
-from constat.evaluation.events import (
-    CallFinished,
-    CallStarted,
-    Event,
-    ModelAwaited,
-    ModelReplied,
-    Observer,
-    QueryRun,
-    RoundFinished,
-    StageFinished,
-    TierAsked,
-    ignore_event,
-)
 from constat.evaluation.external import (
     CONFLICT,
     CONTESTED,
@@ -80,6 +60,195 @@ from constat.evaluation.external import (
 )
 from constat.frozen import frozen
 from constat.logic import Atom, OpenRow, Row, Value
+
+# The contract of bulk evaluation: what it may use, what it reports, how it gives up.
+
+
+@frozen
+class Resources:
+    """What one bulk evaluation may use.
+
+    `memory` and `scratch_bytes` are in bytes, 0 means as much as seems right for the machine.
+    Without a `scratch` folder nothing is spilled. `threads` 0 means one for each core. The `clock`
+    runs where the work has begun before: then `seconds` are those that were allowed in all.
+    """
+
+    seconds: float = 3600.0
+    memory: int = 0
+    threads: int = 0
+    rows: int = 2_000_000_000
+    rounds: int = 10_000_000
+    scratch: Path | None = None
+    scratch_bytes: int = 0
+    clock: Clock | None = field(default=None, compare=False, repr=False)
+
+    def running(self) -> Clock:
+        """Give the clock that runs, or one that begins now."""
+        reason = f"the time limit of {self.seconds:g} seconds was reached"
+        return self.clock or Clock(moment() + self.seconds, reason)
+
+
+@frozen
+class PipelineReport:
+    """What one pipeline did: bindings after each step, over all rounds; -1 is not measured.
+
+    `seconds` is how long its steps took, over all rounds, without what becomes of its rows (0: not
+    measured). Where SQL computes it together with others, it is the time of it alone, counted.
+    """
+
+    rule: int
+    rows: tuple[int, ...]
+    seconds: float = 0.0
+
+
+@frozen
+class StageReport:
+    """What one stage did.
+
+    `rows` are the rows of its relations at the end, `rounds` those that added something, `bytes`
+    the size of the relations where they lie (0: not measured). `stamps` say in which round each
+    relation grew by how many rows, where that was asked for. `tried` lists strategies that gave
+    up, with their reasons.
+    """
+
+    number: int
+    strategy: str
+    rounds: int
+    rows: Mapping[str, int] = field(hash=False)
+    seconds: float = 0.0
+    bytes: int = 0
+    pipelines: tuple[PipelineReport, ...] = ()
+    tried: tuple[tuple[str, str], ...] = ()
+
+
+class StrategyError(Exception):
+    """A strategy cannot give the exact answer; nothing it did counts. The text says why."""
+
+
+class ResourceError(Exception):
+    """A bound of `Resources` was reached, or the disk is full. The text says which and where.
+
+    `limit` is `seconds` or `rows` where the configuration bounds these, else empty.
+    """
+
+    def __init__(self, message: str, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
+
+
+class MemoryNeededError(ResourceError):
+    """More memory is needed than there is; a strategy that spills may still do with less."""
+
+
+# What engines and tiers say while they work: typed values for progress, traces and logs.
+
+
+@frozen
+class CallStarted:
+    """A demand goes out."""
+
+    predicate: str
+    columns: tuple[str, ...]
+    keys: int
+
+
+@frozen
+class CallFinished:
+    """A demand was answered: how many rows and open rows came, in how many seconds."""
+
+    number: int
+    predicate: str
+    columns: tuple[str, ...]
+    keys: int
+    rows: int
+    openings: int
+    seconds: float
+
+
+@frozen
+class TierAsked:
+    """One tier of the chain was asked.
+
+    `outcome` is `complete`, `partial`, `unknown` or `skipped`, `detail` says more.
+    """
+
+    tier: str
+    predicate: str
+    keys: int
+    outcome: str
+    detail: str = ""
+
+
+@frozen
+class QueryRun:
+    """A query ran on a source."""
+
+    source: str
+    query: str
+    parameters: int
+    rows: int
+    seconds: float
+
+
+@frozen
+class RoundFinished:
+    """A fixpoint round of a recursive component ended."""
+
+    component: tuple[str, ...]
+    round: int
+    new_rows: int
+
+
+@frozen
+class StageFinished:
+    """A stage of a forward plan was computed: how, in how many rounds, giving how many rows."""
+
+    number: int
+    of: int
+    predicates: tuple[str, ...]
+    strategy: str
+    rounds: int
+    rows: int
+    seconds: float
+
+
+@frozen
+class ModelAwaited:
+    """A language model is about to be asked for a task, or another program that asks it the same.
+
+    Until `ModelReplied` nothing else may happen, for as long as its reply takes.
+    """
+
+    model: str
+    task: str
+
+
+@frozen
+class ModelReplied:
+    """The waiting is over; `failed` where no reply came of it."""
+
+    model: str
+    task: str
+    seconds: float
+    failed: bool = False
+
+
+Event = (
+    CallStarted
+    | CallFinished
+    | TierAsked
+    | QueryRun
+    | RoundFinished
+    | StageFinished
+    | ModelAwaited
+    | ModelReplied
+)
+Observer = Callable[[Event], None]
+
+
+def ignore_event(event: Event) -> None:
+    """Take an event and do nothing with it."""
+
 
 # What an engine gives back: a verdict, relations in four strengths, and why rows hold.
 

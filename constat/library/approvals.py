@@ -25,8 +25,14 @@ from constat.logic import (
 from constat.logic.structures import constructions, types_form
 from constat.project import APPROVALS_FILE, APPROVER, ReviewSetting
 from constat.proof.encoding import APPROVALS, canonical, clean, reachable, rule_digest, sha256
-from constat.proof.signing import RULE_TYPE, TrustedKey, judge, read_envelope
-from constat.proof.signing.trust import VALID, configured_keys
+from constat.proof.signing import (
+    RULE_TYPE,
+    VALID,
+    TrustedKey,
+    configured_keys,
+    judge,
+    read_envelope,
+)
 from constat.store.clock import now
 
 if TYPE_CHECKING:

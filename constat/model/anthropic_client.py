@@ -6,9 +6,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.model.http_bounds import bounded_client
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, canonical, plain
-from constat.model.retrying import UNREACHED, BrokenReplyError, failure_of
+from constat.model.retrying import UNREACHED, BrokenReplyError, bounded_client, failure_of
 
 if TYPE_CHECKING:
     from anthropic import Anthropic

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from constat.model.http_bounds import bounded_client
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, plain
-from constat.model.retrying import UNREACHED, BrokenReplyError, failure_of
+from constat.model.retrying import UNREACHED, BrokenReplyError, bounded_client, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,9 +31,9 @@ from constat.proof.encoding import (
 )
 from constat.proof.groups import Chunk
 from constat.proof.instances import AggregateCode
-from constat.proof.lateness import timely
 from constat.proof.levels import Completeness, millionths, spell
 from constat.proof.proofs import FactNode
+from constat.proof.reading import timely
 from constat.proof.shown import Outsides
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from constat.proof.instances import (
     opened,
     order_of,
 )
-from constat.proof.lateness import TooLargeError
+from constat.proof.reading import TooLargeError
 from constat.proof.shown import SourceShown, source_shown
 from constat.proof.written import original_row
 from constat.syntax import print_row

@@ -22,7 +22,6 @@ from constat.frozen import frozen
 from constat.logic import OPEN, Constant, Kind, NullCell, Variable, is_wildcard
 from constat.plan import unproductive
 from constat.proof.encoding import SharedValues, canonical, structures_in
-from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.levels import MILLION
 from constat.proof.missing import (
     Budget,
@@ -35,7 +34,7 @@ from constat.proof.missing import (
 )
 from constat.proof.projection import has_given, with_projections
 from constat.proof.proofs import Proof, RuleNode, UnshownError, UnsupportedError
-from constat.proof.reading import Reading, accepting_reading, hard_reading
+from constat.proof.reading import LateError, Reading, TooLargeError, accepting_reading, hard_reading
 from constat.proof.topk import first_nodes
 
 if TYPE_CHECKING:

@@ -20,11 +20,10 @@ from constat.proof.instances import (
     is_hole,
     is_ready,
 )
-from constat.proof.lateness import TooLargeError, look_at
 from constat.proof.levels import MILLION, millionths, rule_confidence
 from constat.proof.outside import Relation
 from constat.proof.proofs import FactNode, RuleNode
-from constat.proof.reading import rule_assumption
+from constat.proof.reading import TooLargeError, look_at, rule_assumption
 from constat.proof.slices import Listed, Number, Slice, Summand, premises_of, summand
 
 if TYPE_CHECKING:

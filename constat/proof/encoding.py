@@ -31,10 +31,9 @@ from constat.logic import (
     unread_variables,
 )
 from constat.logic.values import STRING, constructor_and_fields
-from constat.proof.lateness import look_at
 from constat.proof.levels import millionths, spell
 from constat.proof.proofs import RuleNode
-from constat.proof.reading import rule_assumption
+from constat.proof.reading import look_at, rule_assumption
 from constat.proof.sentences import DISCLOSURE, style_of
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from constat.evaluation import (
 )
 from constat.frozen import frozen
 from constat.logic import Kind
-from constat.proof.lateness import TooLargeError
 from constat.proof.projection import demanded_relations, with_projected_negations
 from constat.proof.proofs import Proof, RuleNode, UnshownError, UnsupportedError
+from constat.proof.reading import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

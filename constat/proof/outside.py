@@ -10,7 +10,7 @@ from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, PackedRows, i
 from constat.frozen import frozen
 from constat.logic import OPEN, NullCell, unread_columns
 from constat.proof.instances import PositiveCode, is_starred, known_columns, opened
-from constat.proof.lateness import timely
+from constat.proof.reading import timely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

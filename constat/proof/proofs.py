@@ -23,9 +23,8 @@ from constat.proof.instances import (
     is_ground,
     is_hole,
 )
-from constat.proof.lateness import LateError, timely
 from constat.proof.levels import MILLION, millionths, rule_confidence
-from constat.proof.reading import rule_assumption
+from constat.proof.reading import LateError, rule_assumption, timely
 from constat.proof.slices import Slice, bound_by, has_negations, listed
 
 if TYPE_CHECKING:

@@ -47,11 +47,10 @@ from constat.proof.decoding import (
 )
 from constat.proof.encoding import canonical, object_form, sha256
 from constat.proof.instances import AggregateCode, compile_rule
-from constat.proof.lateness import TooLargeError
 from constat.proof.levels import CLOSING, COMMITTED, DECLARED, DERIVED, INLINE, MILLION, RERUNNABLE
 from constat.proof.missing import Gap
 from constat.proof.proofs import FactNode, Proof, RuleNode, UnsupportedError
-from constat.proof.reading import Reading, rule_assumption
+from constat.proof.reading import Reading, TooLargeError, rule_assumption
 from constat.proof.slices import Listed, Summand, bound_by, summand
 from constat.syntax import print_row
 

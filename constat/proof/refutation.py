@@ -22,10 +22,9 @@ from constat.proof.instances import (
     is_hole,
     opened,
 )
-from constat.proof.lateness import TooLargeError
 from constat.proof.obstacles import MOST_NEAR, Describing, Obstacle
 from constat.proof.outside import Usage
-from constat.proof.reading import accepting_reading, hard_reading
+from constat.proof.reading import TooLargeError, accepting_reading, hard_reading
 from constat.proof.sentences import PLAIN
 from constat.proof.shown import SourceShown, source_shown
 from constat.proof.slices import Slice

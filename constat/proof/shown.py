@@ -21,9 +21,9 @@ from constat.proof.encoding import (
     sorted_rows,
     speller,
 )
-from constat.proof.lateness import timely
 from constat.proof.levels import millionths, spell
 from constat.proof.outside import Grounds
+from constat.proof.reading import timely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -24,8 +24,8 @@ from constat.proof.instances import (
     opened,
     order_of,
 )
-from constat.proof.lateness import TooLargeError, look_at, timely
 from constat.proof.outside import Outside, Relation, has_none
+from constat.proof.reading import TooLargeError, look_at, timely
 from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:

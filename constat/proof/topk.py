@@ -20,9 +20,9 @@ from constat.proof.derivations import (
     Ways,
     settle,
 )
-from constat.proof.lateness import TooLargeError
 from constat.proof.levels import MILLION, rule_confidence
 from constat.proof.proofs import FactNode
+from constat.proof.reading import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

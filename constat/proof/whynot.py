@@ -19,8 +19,8 @@ from constat.proof.instances import (
     opened,
     order_of,
 )
-from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.obstacles import Describing
+from constat.proof.reading import LateError, TooLargeError
 from constat.proof.sentences import PLAIN, demand_comparison, describe_pattern, say_possible
 from constat.proof.slices import Slice, filled_head
 from constat.proof.written import original_literal, original_row

@@ -28,9 +28,8 @@ from constat.evaluation import (
 )
 from constat.frozen import frozen
 from constat.logic import Atom, Predicate, Row, has_null_cells
-from constat.pydatalog.framing import LENGTH, SECONDS, Incoming
 from constat.pydatalog.translation import needed, refusals, translate
-from constat.pydatalog.wire import read_answer, write_question
+from constat.pydatalog.wire import LENGTH, SECONDS, Incoming, read_answer, write_question
 
 MODULE: Final = "constat.pydatalog.child"
 LARGEST_REPLY: Final = 64 << 20

@@ -8,8 +8,9 @@ Example: constant 7, the number 3, is `["number", "3"]` at place 7.
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable, Sequence
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 from constat.logic import Kind, Row, Value, canonical_float, format_value, parse_value
 from constat.pydatalog.translation import (
@@ -150,3 +151,44 @@ def _read_literal(listed: Listed) -> Literal:
 def _premise(listed: Listed) -> Premise:
     sign, relation, terms = listed
     return Premise(relation, tuple(terms), negated=sign == "not")
+
+
+# Frames on the pipe: eight bytes of length, then the bytes.
+
+LENGTH: Final = struct.Struct(">Q")
+SECONDS: Final = struct.Struct(">d")
+
+
+class Incoming:
+    """A frame that is being received."""
+
+    def __init__(self, largest: int) -> None:
+        self.largest = largest
+        self._received = bytearray()
+
+    def add(self, read: bytes) -> None:
+        """Take the next bytes."""
+        self._received += read
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of the frame is there."""
+        length = self._length
+        return length is not None and len(self._received) >= LENGTH.size + length
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the frame is, or says it will be, larger than the bound."""
+        return (self._length or 0) > self.largest
+
+    @property
+    def body(self) -> bytes:
+        """The bytes of the frame."""
+        return bytes(self._received[LENGTH.size : LENGTH.size + (self._length or 0)])
+
+    @property
+    def _length(self) -> int | None:
+        if len(self._received) < LENGTH.size:
+            return None
+        (length,) = LENGTH.unpack_from(self._received)
+        return int(length)

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from jsonschema_rs import Validator
 
-    from constat.diagnostics.json_form import JsonObject
+    from constat.diagnostics.diagnostic import JsonObject
     from constat.evaluation import Event
 
 Found = TypeVar("Found")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from graphql import GraphQLError
     from strawberry.types.execution import ExecutionContext
 
-    from constat.diagnostics.json_form import JsonObject
+    from constat.diagnostics.diagnostic import JsonObject
 
 _DEPTH: Final = 10
 _TOKENS: Final = 4_000

@@ -21,7 +21,7 @@ from constat.service import Caller, Service
 from constat.session.answers import Settled
 
 if TYPE_CHECKING:
-    from constat.diagnostics.json_form import JsonObject
+    from constat.diagnostics.diagnostic import JsonObject
 
 Schema = dict[str, Any]
 Work = Callable[[Service, Caller, dict[str, Any]], Awaitable["JsonObject"]]

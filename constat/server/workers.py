@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from constat.diagnostics.json_form import JsonObject
+    from constat.diagnostics.diagnostic import JsonObject
     from constat.service import Bounds
 
 Message = dict[str, Any]

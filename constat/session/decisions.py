@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.project import KEPT
 from constat.proof.certificate import Told
-from constat.proof.signing import LOG_HEAD_TYPE, judge
-from constat.proof.signing.trust import VALID
+from constat.proof.signing import LOG_HEAD_TYPE, VALID, judge
 from constat.session.options import LogAs
 from constat.session.signing import signed_line
 from constat.store.clock import now

@@ -24,7 +24,6 @@ from constat.explore.answered import AnswerProof, Explored, StepReport
 from constat.explore.chain import PERIODS, Chain, period_rows
 from constat.explore.events import Answered, FactResolved, PlanReady
 from constat.explore.failures import CONNECTION, DIFFERENCE, StepFailure, StepFailureError
-from constat.explore.mending import Mended, Mending
 from constat.explore.narration import Said, narrate, plain_sentence
 from constat.explore.plan import (
     Plan,
@@ -35,6 +34,7 @@ from constat.explore.plan import (
     ranking_query,
     write_plan,
 )
+from constat.explore.planning import Mended, Mending
 from constat.explore.proofs import Known, computing_links, needed_relations, proof_program
 from constat.explore.relations import (
     DUCKDB,

@@ -12,8 +12,7 @@ from constat.evaluation import ignore_event
 from constat.frozen import frozen
 from constat.model import ModelError, Task, answered_of, canonical, hash_of, since
 from constat.model.anthropic_client import ADDRESS, AnthropicProvider
-from constat.model.asking import AskingClient, Surroundings
-from constat.model.ledger import Ledger, Spending
+from constat.model.asking import AskingClient, Ledger, Spending, Surroundings
 from constat.model.openai_client import OpenAIProvider
 from constat.model.tapes import WRITTEN, Tape
 from constat.project.loading import environment_of

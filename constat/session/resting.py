@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Final
 from constat.evaluation import UNTIMED, in_parts
 from constat.frozen import frozen
 from constat.proof.instances import AggregateCode, NegativeCode
-from constat.proof.lateness import TooLargeError, look_at
 from constat.proof.levels import MILLION
 from constat.proof.proofs import Proof, RuleNode
-from constat.proof.reading import accepting_reading, hard_reading, rule_assumption
+from constat.proof.reading import (
+    TooLargeError,
+    accepting_reading,
+    hard_reading,
+    look_at,
+    rule_assumption,
+)
 from constat.proof.topk import best_nodes
 from constat.session.answers import Notes
 

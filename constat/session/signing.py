@@ -19,28 +19,26 @@ from constat.proof.encoding import canonical, sha256
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
     FOLDER_TYPE,
+    MOST_FILE_BYTES,
+    REJECTED,
+    VALID,
     Signer,
     SigningError,
     Statement,
     TrustedKey,
     Wanted,
     check_role,
+    configured_keys,
     judge,
+    merge_key,
     read_envelope,
     read_public_key,
     read_signing_key,
     read_statement,
+    short_id,
     sign_statement,
     unmet,
     write_envelope,
-)
-from constat.proof.signing.trust import (
-    MOST_FILE_BYTES,
-    REJECTED,
-    VALID,
-    configured_keys,
-    merge_key,
-    short_id,
 )
 from constat.store.clock import now
 from constat.store.replacing import replaced

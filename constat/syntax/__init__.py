@@ -8,13 +8,6 @@ read. Invariant: reading what was printed gives what was printed. The stages: `l
 
 from __future__ import annotations
 
-from constat.syntax.annotations import (
-    Annotated,
-    Annotations,
-    AttributePlace,
-    attribute_places,
-    read_annotations,
-)
 from constat.syntax.cursor import Mode
 from constat.syntax.goals import parse_fact, parse_goal, parse_stated
 from constat.syntax.loading import (
@@ -28,6 +21,13 @@ from constat.syntax.loading import (
 from constat.syntax.lowering import PartialFacts
 from constat.syntax.mistakes.goals import incomplete_head
 from constat.syntax.mistakes.refusals import exit_code
+from constat.syntax.parser import (
+    Annotated,
+    Annotations,
+    AttributePlace,
+    attribute_places,
+    read_annotations,
+)
 from constat.syntax.printing import (
     missing_note,
     print_atom,

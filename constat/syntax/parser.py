@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final, NoReturn, assert_never
+from typing import TYPE_CHECKING, Final, NoReturn, assert_never
 
 from constat.diagnostics import Diagnostic, Severity, Span
 from constat.frozen import frozen
@@ -76,6 +76,9 @@ from constat.syntax.words import (
     UNARY,
     WORD_HABITS,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Read terms: constants, variables, functions, arithmetic, aggregates, structures.
 
@@ -1885,3 +1888,77 @@ class Parser(DirectiveParser):
             return True
         closer = self.tokens.closer(self.position + 1)
         return closer is not None and self.kinds[closer + 1] in {":-", "."}
+
+
+# Where attributes stand in a text, and what they and the pragmas say.
+
+# Tokens alone are looked at, so nothing is resolved.
+
+
+@frozen
+class AttributePlace:
+    """An attribute as it is spelled; `in_body` where it stands behind `:-`."""
+
+    spelling: str
+    in_body: bool
+    span: Span
+
+
+def attribute_places(text: str, source_name: str) -> Iterator[AttributePlace]:
+    """Yield every attribute of a text, in order."""
+    tokens = lex(text, source_name, [])
+    inside: set[int] = set()
+    for place, kind in enumerate(tokens.kinds):
+        closer = tokens.closer(place) if kind in {"@[", "@!["} else None
+        if closer is None:
+            continue
+        before = place - 1
+        in_body = place > 0 and (tokens.kinds[before] == ":-" or before in inside)
+        if in_body:
+            inside.add(closer)
+        spelling = tokens.text[tokens.starts[place] : tokens.ends[closer]]
+        yield AttributePlace(spelling, in_body, tokens.span(place, closer))
+
+
+# Nothing is merged: two `.output` of one predicate are two items here, while a program keeps what
+# both say as one.
+
+
+@frozen
+class Annotated:
+    """An item and its attributes; `subject` is the predicate it is about."""
+
+    subject: str
+    attributes: tuple[Attribute, ...]
+    span: Span
+
+
+@frozen
+class Annotations:
+    """The annotated items of a text, in order, and its pragmas."""
+
+    items: tuple[Annotated, ...]
+    pragmas: tuple[Pragma, ...]
+
+
+def read_annotations(text: str, source_name: str) -> Annotations:
+    """Read the annotations of a text; its mistakes are not reported here."""
+    file = parse_file(text, source_name, [])
+    found = (_annotated(item) for item in file.items)
+    return Annotations(tuple(one for one in found if one is not None), file.pragmas)
+
+
+def _annotated(item: SurfaceItem) -> Annotated | None:
+    match item:
+        case (
+            Declaration(name=name, notes=notes, span=span) | Port(name=name, notes=notes, span=span)
+        ):
+            return _with(name, notes, span)
+        case RuleText(heads=heads, notes=notes, span=span):
+            return _with(heads[0].predicate, notes, span)
+        case _:
+            return None
+
+
+def _with(subject: str, notes: Notes, span: Span) -> Annotated | None:
+    return Annotated(subject, notes.attributes, span) if notes.attributes else None

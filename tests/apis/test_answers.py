@@ -12,7 +12,7 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from constat.session import Session
 from tests.apis.servers import JSONResponse, PlainTextResponse, Request, Response, Served, serving
 from tests.report.checker.second_checker import SecondChecker, node

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from constat.columnar import run_stage
-from constat.evaluation.bulk import Resources
+from constat.evaluation import Resources
 from constat.plan.forward import Strategy
 from tests.bench.measuring import Figure, figure, several, table
 from tests.bench.peers.generate import Size, write

@@ -20,7 +20,7 @@ import duckdb
 
 from constat import Session
 from constat.check import check_certificate
-from constat.proof.signing.openings import merkle_tree
+from constat.session.snapshots import merkle_tree
 from tests.bench.measuring import Figure, figure, once, several, table
 from tests.check.writer import Writer, pos
 

@@ -21,7 +21,7 @@ from constat.proof.signing import (
     sign_statement,
     write_envelope,
 )
-from constat.proof.signing.openings import Commitment, Opening, merkle_tree, opened_rows
+from constat.session.snapshots import Commitment, Opening, merkle_tree, opened_rows
 from constat.store.decision_log import Decided, DecisionLog, Draft, check_log, entry_after, lines_of
 from tests.bench.measuring import Figure, figure, several, table
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from constat.check import check_certificate
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.bench.measuring import Figure, Timing, once, table
 from tests.browser.shorten import FOLDER
 from tests.check.second import upgraded

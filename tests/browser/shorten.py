@@ -15,7 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.browser.finding import TERSER, TERSER_VERSION
 
 FOLDER: Final = Path(str(files("constat.proof.report")))

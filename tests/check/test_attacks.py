@@ -23,7 +23,7 @@ from constat.logic import OPEN
 from constat.proof import build_certificate, decide
 from constat.proof.proofs import Proof
 from constat.proof.reading import hard_reading
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.check.catalog import good
 from tests.check.writer import seal
 from tests.proof.asking import (

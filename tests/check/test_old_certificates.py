@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from constat.check import check_certificate
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.report.checker.second_checker import SecondChecker, node
 
 OLD = Path(__file__).parent / "old"

@@ -17,7 +17,7 @@ import pytest
 
 from constat import Session
 from constat.check import check_certificate
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.check.mutants import mutants
 from tests.check.test_mutants import is_harmless, place
 from tests.check.writer import canonical, seal

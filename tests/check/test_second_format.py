@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.check import check_certificate
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.check.catalog import GOOD, good
 from tests.check.forged_commitments import FORGERIES, forge
 from tests.check.second import upgraded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.check import check_certificate
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.check.unknown_values import CASES, case, walk
 from tests.check.writer import seal
 from tests.report.checker.second_checker import SecondChecker, node

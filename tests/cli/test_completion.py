@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from constat.cli.commands import cli
 from constat.cli.completion import complete, offers, shallow_loading, unquoted
+from constat.cli.entry import cli
 from tests.cli.running import run, run_process
 from tests.cli.test_help import every_command
 

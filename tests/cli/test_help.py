@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.cli.help import TOPICS, topic_text
 from tests.cli.records import make_records, restore
 from tests.cli.running import Ran, run

@@ -10,7 +10,7 @@ import click
 import jsonschema
 import pytest
 
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.cli.help import schema_names
 from tests.cli.running import Ran, run
 from tests.cli.test_help import Example, Workplace, every_command, examples, workplace

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from constat import __version__
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.cli.output import Pipe, write_bytes
 from tests.cli.running import run
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from constat.columnar import Tuning, run_stage
-from constat.evaluation.bulk import Resources
+from constat.evaluation import Resources
 from constat.logic import Aggregate, Kind, Positive
 from constat.plan import Fold, Join, compile_rule
 from constat.plan.forward import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.columnar import Columns
-    from constat.evaluation.bulk import StageReport
+    from constat.evaluation import StageReport
     from constat.logic import Row, Rule, Value
     from constat.plan import Step
 

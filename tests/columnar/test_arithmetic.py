@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from constat.columnar.arrays import Batch
 from constat.columnar.domains import FUNCTIONS, column_function, encode, evaluate
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.logic import EvaluationError, Kind, implementation
 from constat.logic.arithmetic import arithmetic, quotient, wrap, wrapped
 from constat.plan import Call, Literally, Slot

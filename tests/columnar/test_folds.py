@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from constat.columnar import Tuning
 from constat.columnar.arrays import Widths
 from constat.columnar.steps import assigns_once
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.logic.arithmetic import wrapped
 from constat.plan import Fold
 from constat.plan.forward import Strategy

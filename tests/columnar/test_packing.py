@@ -18,7 +18,7 @@ from constat.columnar.arrays import (
     union,
 )
 from constat.columnar.relations import Layout
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 
 LOW, HIGH = -(1 << 63), (1 << 63) - 1
 VALUES = st.one_of(st.integers(-3, 3), st.integers(LOW, HIGH), st.sampled_from([LOW, HIGH]))

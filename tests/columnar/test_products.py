@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from constat.columnar import Tuning
 from constat.columnar.arrays import Widths
 from constat.columnar.products import choose_rows, find_chain, turns
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.plan.forward import Strategy
 from tests.columnar.naive import fixpoint
 from tests.columnar.stages import Case, Rows, case, compute

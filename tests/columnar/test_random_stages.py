@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from constat.columnar import Tuning
 from constat.columnar.arrays import Widths
-from constat.evaluation.bulk import StrategyError
+from constat.evaluation import StrategyError
 from constat.plan.forward import Strategy
 from tests.columnar.naive import UndefinedError, fixpoint
 from tests.columnar.stages import Rows, case, compute

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from constat.columnar import bits as rowbits
 from constat.columnar.arrays import Bounds, Domain, neighbours_differ
 from constat.columnar.bits import Bitmap, RowBits, from_pairs, gather, set_bits, unite
-from constat.evaluation.bulk import ResourceError, Resources
+from constat.evaluation import ResourceError, Resources
 
 PAIRS = st.sets(
     st.tuples(st.one_of(st.integers(-5, 90), st.just(70_000)), st.integers(-70, 200)), min_size=1

@@ -9,8 +9,7 @@ import pytest
 
 from constat.columnar import Tuning, refusal, run_stage
 from constat.columnar.arrays import Widths
-from constat.evaluation.bulk import ResourceError, Resources, StrategyError
-from constat.evaluation.events import Event, RoundFinished
+from constat.evaluation import Event, ResourceError, Resources, RoundFinished, StrategyError
 from constat.plan.forward import Strategy
 from tests.columnar.stages import Case, Rows, case, columns_of, compute
 

@@ -21,7 +21,7 @@ import networkx as nx
 import yaml
 from mkdocs.structure.files import File, Files
 
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.project.loading import SCHEMA
 from constat.server import openapi
 from tests.browser.finding import PYTHON

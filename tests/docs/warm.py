@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Modules of Python alone: threads of others would not survive a fork.
 _LOADED: Final = (
-    "constat.cli.commands",
+    "constat.cli.entry",
     "constat.cli.prove",
     "constat.cli.query",
     "constat.cli.verify",

@@ -15,7 +15,7 @@ from constat.proof.export.account import account_of
 from constat.proof.formats import format_named, write_format
 from constat.proof.rebuilding import rebuild
 from constat.proof.redaction import finished
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from constat.proof.report.pdf import paper
 from constat.session import Session
 from constat.session.redacting import Hiding, make_view

@@ -25,7 +25,7 @@ from constat.explore.relations import Computed, Relation, sorted_rows
 from constat.explore.sandbox import Level, unavailable
 from constat.explore.tables import TableLimits, Wanted, select
 from constat.proof import build_certificate, decide
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from constat.session import exploring_runs
 from tests.check.writer import rows_hash, seal
 from tests.explore.planned import Scripted, call, plan, step

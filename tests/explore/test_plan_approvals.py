@@ -12,7 +12,7 @@ from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.explore.plan import write_plan
-from constat.proof.signing.keys import write_public_key
+from constat.proof.signing import write_public_key
 from tests.check.writer import seal
 from tests.cli.running import run
 from tests.explore.planned import Scripted, call, plan, step

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.library import indexes
+from constat.library import packages
 from constat.library.packages import build_wheel, fetch
 from tests.library.test_packages import MANIFEST, library, message
 
@@ -131,7 +131,7 @@ def test_an_index_leads_nowhere_else_and_is_bounded(
         with pytest.raises(ConstatError) as problem:
             fetch(index.source, tmp_path)
         assert said in message(problem) or "answers with 302" in message(problem), address
-    monkeypatch.setattr(indexes, "_MOST_PAGE", 1_000)
+    monkeypatch.setattr(packages, "_MOST_PAGE", 1_000)
     index.answers[PAGE] = ("text/html", b"x" * 2_000, 200, "")
     with pytest.raises(ConstatError) as problem:
         fetch(index.source, tmp_path)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.diagnostics import ConstatError
 from constat.library import packages
 from constat.library.cases import run_cases

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from constat.evaluation import ignore_event
 from constat.model import ModelError, Prompt, Task, Tool, Turn, Usage
 from constat.model.anthropic_client import AnthropicProvider
-from constat.model.asking import AskingClient, Surroundings
-from constat.model.ledger import Ledger
+from constat.model.asking import AskingClient, Ledger, Surroundings
 from constat.model.openai_client import OpenAIProvider
 from constat.model.prompts import Answered, RawCall
 from constat.model.retrying import Clock

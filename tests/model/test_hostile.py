@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat.model import ModelError, Turn
-from constat.model.http_bounds import bounded_client
+from constat.model.retrying import bounded_client
 from tests.loopback.server import WRITTEN_MODEL, Answer, Asked, ModelServer, Raw, Written, event
 from tests.model.speaking import JSON, SETTING, chat, counting, prompt, table
 

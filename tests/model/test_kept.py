@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.model.prompts import answered_of, request_of
 from constat.store.model_answers import FILE_NAME, ModelAnswerError, ModelAnswers, PaidReply
 from tests.model.speaking import Scripted, around, prompt, said

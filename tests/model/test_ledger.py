@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.model import ModelError, Task, Usage
-from constat.model.ledger import Ledger, Reservation
+from constat.model.asking import Ledger, Reservation
 from constat.project.settings import TASKS, Budget
 
 SHARE = ("draft", "m")

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from constat import Session
-from constat.cli.commands import cli
+from constat.cli.entry import cli
 from constat.model import ModelError
 from constat.model.anthropic_client import AnthropicProvider
 from constat.model.openai_client import OpenAIProvider

@@ -14,7 +14,7 @@ from constat.check import check_certificate
 from constat.check.functions import TOTAL
 from constat.evaluation import Portion
 from constat.logic import NullCell, null_policies, vocabulary, with_null_cells
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from constat.session import Session
 from tests.proof.asking import Table, analysed, ask, certificate
 from tests.report.checker.second_checker import SecondChecker, node

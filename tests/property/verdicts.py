@@ -29,7 +29,7 @@ from constat import Session
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.oracle.worlds import Completion, Facts, model
 from tests.property.coverage import under
 from tests.property.projects import VALUES, Choice, Drawn, Fact, draw_goals, draw_project

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from constat.check import check_certificate
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from constat.session import Session
 from constat.session.data_checks import check_data, worst
 from tests.cli.running import Ran, run

@@ -13,7 +13,7 @@ from constat import Session
 from constat.check import check_certificate
 from constat.evaluation import Verdict
 from constat.proof.rebuilding import rebuild
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.cli.running import run
 from tests.report.checker.second_checker import SecondChecker, node
 from tests.session.test_unknown_values import shop

@@ -22,7 +22,7 @@ from constat.diagnostics import ConstatError
 from constat.proof.export.account import account_of
 from constat.proof.formats import FORMATS, write_format
 from constat.proof.redaction import Commitments, finished
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from constat.proof.report.pdf import paper
 from constat.session import Session
 from constat.session.redacting import Hiding, make_view

@@ -22,10 +22,10 @@ from constat.proof.signing import (
     pae,
     read_envelope,
     read_statement,
+    refused_point,
     sign_statement,
     write_envelope,
 )
-from constat.proof.signing.keys import refused_point
 from tests.signing.keys import TIME, key
 
 KEY = key()

@@ -11,6 +11,11 @@ from hypothesis import strategies as st
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
     LOG_HEAD_TYPE,
+    MOST_FILE_BYTES,
+    MOST_SIGNATURES,
+    NOT_COUNTED,
+    REJECTED,
+    VALID,
     Envelope,
     Signer,
     SigningKey,
@@ -22,13 +27,6 @@ from constat.proof.signing import (
     sign_statement,
     unmet,
     write_envelope,
-)
-from constat.proof.signing.trust import (
-    MOST_FILE_BYTES,
-    MOST_SIGNATURES,
-    NOT_COUNTED,
-    REJECTED,
-    VALID,
 )
 from tests.signing.keys import LATER, TIME, key
 

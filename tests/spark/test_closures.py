@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from constat.evaluation import Resources
 from constat.forward import Options, Rows, evaluate
 from constat.plan.forward import Sizes, edge_closure, plan_forward
-from constat.spark import closures
+from constat.spark import stages
 from constat.syntax import parse_goal
 from tests.language.worlds_of_text import program
 
@@ -96,7 +96,7 @@ def test_whatever_is_doubled_the_pairs_are_the_same(
     from constat.project.settings import SparkSetting
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(closures, "_ROUND", worth)
+        patch.setattr(stages, "_ROUND", worth)
         there, _, _ = rows(text, "path(?x, ?y)", tuple(edges), SparkSetting(spark_server))
     here, _, _ = rows(text, "path(?x, ?y)", tuple(edges), None)
     assert there == here

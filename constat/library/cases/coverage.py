@@ -28,7 +28,7 @@ from constat.proof.instances import (
     is_ground,
     is_hole,
 )
-from constat.proof.lateness import TooLargeError
+from constat.proof.reading import TooLargeError
 from constat.proof.slices import Slice
 from constat.syntax import print_literal
 

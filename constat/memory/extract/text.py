@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
+from constat.memory import grounding
 from constat.memory.facts import Author, Fact, JsonSpanError, Leaf, Place, Span, json_leaves
-from constat.memory.grounding import phrases
 from constat.memory.quotations import blanked
 
 if TYPE_CHECKING:
@@ -520,7 +520,7 @@ def _name(value: str, start: int, before: str) -> tuple[str, int]:
 def _said(kind: str, text: str) -> Said:
     match kind:
         case "date":
-            day = phrases.day_of(re.sub(r"\s+", " ", text.lower()))
+            day = grounding.day_of(re.sub(r"\s+", " ", text.lower()))
             return Said("entity_value", "date", day or text, "date")
         case "money":
             number, _ = _amount(text[1:].strip())
@@ -541,7 +541,7 @@ def _amount(text: str) -> tuple[str, str]:
         return text, ""
     number = split["number"].replace(",", "")
     if split["scale"]:
-        value = phrases.plain(number) * phrases.SCALES[split["scale"]]
+        value = grounding.plain(number) * grounding.SCALES[split["scale"]]
         number = str(value.numerator) if value.denominator == 1 else str(float(value))
     return number, split["unit"]
 

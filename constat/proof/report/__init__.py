@@ -8,6 +8,6 @@ Example: ``checker_source()`` is the script by which a report checks itself.
 
 from __future__ import annotations
 
-from .checker_text import checker_source
+from constat.proof.report.markup import checker_source
 
 __all__ = ["checker_source"]

@@ -13,8 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.memory import Author
-from constat.memory.grounding import Claim, Force
-from constat.memory.grounding.phrases import WORDS
+from constat.memory.grounding import WORDS, Claim, Force
 from tests.memory.logs import public_logs
 
 if TYPE_CHECKING:

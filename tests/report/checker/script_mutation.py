@@ -16,7 +16,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.proof.report.checker_text import CHECKER_FILES, checker_parts
+from constat.proof.report.markup import CHECKER_FILES, checker_parts
 from tests.check import corpus, tables
 from tests.check.catalog import GOOD, good
 from tests.report.checker.cases import CASES

@@ -21,7 +21,7 @@ from constat.check import check_certificate
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.proof import decide
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.check import corpus
 from tests.check.catalog import GOOD, good, small
 from tests.check.forged_commitments import FORGERIES, forge

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from constat.check import functions, pattern, values
-from constat.proof.report.checker_text import checker_parts
+from constat.proof.report.markup import checker_parts
 from tests.check import tables
 from tests.report.checker import function_cases as drawn
 from tests.report.checker import structure_cases

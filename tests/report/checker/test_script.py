@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from constat.check import check_certificate
-from constat.proof.report import checker_text
+from constat.proof.report import markup
 from tests.check.catalog import good
 from tests.check.writer import Writer, agg, canonical, cmp, con, pos, rows_hash, seal
 from tests.report.checker.second_checker import SecondChecker, evaluate, node
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.check.writer import Tree
 
 needs_node = pytest.mark.skipif(node() is None, reason="no Node.js: neither on the path nor here")
-FOLDER: Final = Path(checker_text.__file__).parent / "checker"
+FOLDER: Final = Path(markup.__file__).parent / "checker"
 FORBIDDEN: Final = (
     r"\beval\b|\bFunction\(|\bimport\b|\brequire\(|\bprocess\b|\bdocument\.|\bwindow\b|\bfetch\("
     r"|XMLHttpRequest|\bcrypto\b|\bDate\(|Math\.random|localeCompare|</|<!--"
@@ -31,7 +31,7 @@ LARGEST: Final = 190_000
 
 @pytest.fixture(scope="module")
 def second() -> Iterator[SecondChecker]:
-    checker = SecondChecker(checker_text.checker_source())
+    checker = SecondChecker(markup.checker_source())
     yield checker
     checker.close()
 
@@ -41,11 +41,11 @@ def sources() -> list[tuple[str, str]]:
 
 
 def test_every_file_is_part_of_the_script() -> None:
-    assert sorted(name for name, _ in sources()) == sorted(checker_text.CHECKER_FILES)
+    assert sorted(name for name, _ in sources()) == sorted(markup.CHECKER_FILES)
 
 
 def test_the_script_holds_no_network_no_document_and_no_end_of_a_page() -> None:
-    script = checker_text.checker_source()
+    script = markup.checker_source()
     assert re.findall(FORBIDDEN, script) == []
     assert script.isascii()
     assert len(script) < LARGEST
@@ -62,7 +62,7 @@ def test_files_and_functions_keep_their_budgets() -> None:
 
 def test_comments_are_left_out_and_nothing_else() -> None:
     files = dict(sources())
-    kept = checker_text.checker_parts()
+    kept = markup.checker_parts()
     for text in files.values():
         bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
         lines = [line.strip() for line in bare.splitlines()]
@@ -74,7 +74,7 @@ def test_comments_are_left_out_and_nothing_else() -> None:
 def test_it_defines_one_name_and_changes_no_other() -> None:
     script = (
         "const before = Object.getOwnPropertyNames(globalThis).length;\n"
-        + checker_text.checker_source()
+        + markup.checker_source()
         + "const main = (text) => {\n"
         + "  const report = constatCheck(text, {});\n"
         + "  const names = Object.getOwnPropertyNames(globalThis).slice(before);\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from constat.proof.report.checker_text import CHECKER_FILES, checker_parts
+from constat.proof.report.markup import CHECKER_FILES, checker_parts
 from tests.report.checker.script_mutation import mutants_of, parts, survivors
 from tests.report.checker.second_checker import node
 

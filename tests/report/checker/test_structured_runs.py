@@ -10,7 +10,7 @@ import pytest
 
 from constat.check import check_certificate
 from constat.check.values import is_spelled
-from constat.proof.report.checker_text import checker_source
+from constat.proof.report.markup import checker_source
 from tests.check.writer import seal
 from tests.report.checker.second_checker import SecondChecker, node
 from tests.report.checker.structured_runs import runs
