@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from constat.proof.openings import Commitment, Opening, opened_rows
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
     Signer,
@@ -21,7 +22,7 @@ from constat.proof.signing import (
     sign_statement,
     write_envelope,
 )
-from constat.session.snapshots import Commitment, Opening, merkle_tree, opened_rows
+from constat.session.snapshots import merkle_tree
 from constat.store.decision_log import Decided, DecisionLog, Draft, check_log, entry_after, lines_of
 from tests.bench.measuring import Figure, figure, several, table
 

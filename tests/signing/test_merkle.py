@@ -14,14 +14,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from constat.session import snapshots
-from constat.session.snapshots import (
-    Commitment,
-    Opening,
-    OpeningError,
-    merkle_tree,
-    opened_rows,
-)
+from constat.proof import openings
+from constat.proof.openings import Commitment, Opening, OpeningError, opened_rows
+from constat.session.snapshots import merkle_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +74,7 @@ def test_every_size_and_every_range_has_a_path_that_leads_to_the_root() -> None:
         for start in range(size):
             for end in range(start + 1, size + 1):
                 shown = Opening(start, tuple(rows[start:end]), tree.path(start, end))
-                assert snapshots._root(size, shown) == tree.root
+                assert openings._root(size, shown) == tree.root
 
 
 @given(RELATIONS, ORDERS, st.integers(0, 3), st.tuples(VALUES, VALUES, VALUES))
@@ -249,7 +244,7 @@ def test_a_count_without_end_is_refused_at_once() -> None:
 
 
 def test_the_reader_of_openings_uses_the_standard_library_only() -> None:
-    tree = ast.parse(Path(snapshots.__file__).read_text(encoding="utf-8"))
+    tree = ast.parse(Path(openings.__file__).read_text(encoding="utf-8"))
     used = {
         name.split(".")[0]
         for node in ast.walk(tree)
