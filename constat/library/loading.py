@@ -299,6 +299,10 @@ _NO_COLUMN: Final = "C0183"
 """A column that an atom names and its relation does not have: the text around it is whole."""
 
 
+_SENTENCE: Final = "C0243"
+"""A sentence that names what is not there."""
+
+
 @frozen
 class LeftOut:
     """The relations that rest on rules with mistakes: no goal about one of them is answered."""
@@ -357,9 +361,17 @@ def _resting_on(program: Program, names: set[str]) -> frozenset[str]:
 
 
 def _rules_at(program: Program, one: Diagnostic) -> set[str]:
-    """Give the heads of the rules in whose text a mistake stands."""
+    """Give the heads of the rules in whose text a mistake stands.
+
+    A sentence with a mistake stands before a declaration, and is about that relation alone.
+    """
     if one.span is None:
         return set()
+    if one.code == _SENTENCE:
+        declared = program.predicates.items()
+        told = {name for name, each in declared if each.span and _covers(each.span, one.span)}
+        if told:
+            return told
     return {
         rule.head.predicate
         for rule in program.rules

@@ -50,6 +50,7 @@ def laid(folder: Path, more: str) -> Path:
         "b(?x) :- a(?x), !c(?x).",
         "b(?x) :- a(y = ?x).",
         'b("u").',
+        '@[says = "{y} is b"] b(?x) :- a(?x).',
     ],
 )
 def test_a_mistake_in_one_rule_stops_what_rests_on_it_and_nothing_else(
@@ -68,6 +69,14 @@ def test_a_mistake_in_one_rule_stops_what_rests_on_it_and_nothing_else(
             found = run(*command, goal, "--project", tmp_path)
             assert (found.code, found.out) == (2, "")
             assert f"error[{code}]" in found.err
+
+
+def test_a_mistake_in_a_sentence_stops_only_what_rests_on_its_relation(tmp_path: Path) -> None:
+    laid(tmp_path, "")
+    (tmp_path / "r.dl").write_text(SOUND.replace(".decl b(", '@[says = "{y} is b"] .decl b('))
+    assert run("prove", "f(1)", "--project", tmp_path).out.startswith("PROVED: f(1)")
+    for goal in RESTING:
+        assert "error[C0243]" in run("prove", goal, "--project", tmp_path).err
 
 
 @pytest.mark.parametrize(

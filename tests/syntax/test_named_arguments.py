@@ -63,7 +63,7 @@ def test_names_are_places(named: str, positional: str) -> None:
             "write `!orders(customer = ?c, customer = 1, amount = ...)`",
         ),
         ("vip(?c) :- orders(custmer = ?c).", "C0183", "write `customer = ?c`"),
-        ("vip(?c) :- orders(zzz = ?c).", "C0183", "write `id = ?c`"),
+        ("vip(?c) :- orders(zzz = ?c).", "C0183", "delete `zzz = ?c`"),
         ("vip(?c) :- orders(mount = 1, customer = ?c).", "C0183", "write `amount = 1`"),
         ("vip(?c) :- orders(custmer = ?c, customer = ?c).", "C0183", "delete `custmer = ?c`"),
         ("vip(?c) :- orders(customer = ?c, amount = 7,5).", "C0112", "write `7.5`"),

@@ -125,7 +125,14 @@ def unknown_columns(
             continue
         near = _free_column(name, names, given)
         given.add(near)
-        edit = f"write `{near} = {value}`" if near else f"delete `{shown(name)} = {value}`"
+        edit = f"write `{near} = {value}`"
+        if not near:
+            edit = f"delete `{shown(name)} = {value}`"
+            if predicate.source is not None and names:
+                edit += (
+                    f"; or, where the source has it, add `{shown(name)}` to"
+                    f" `.decl {predicate.name}` and to the `query` of its `.input`"
+                )
         yield Diagnostic(
             "C0183",
             f"`{predicate.name}` has no column `{shown(name)}`",
@@ -137,13 +144,16 @@ def unknown_columns(
 
 
 def _free_column(name: str, names: Sequence[str], given: Collection[str]) -> str:
-    """Give the column that is meant, or one that contains the word; never one given beside it."""
+    """Give the column that is meant, or one that contains the word; never one given beside it.
+
+    Where none is like it there is none: another column would ask something else.
+    """
     free = [one for one in names if one not in given]
     near = near_name(name, free)
     if near is None and near_name(name, names) is not None:
         return ""
     within = [one for one in free if len(name) > 2 and name in one.replace("_", "")]  # noqa: PLR2004  a word
-    return near or next(iter([*within, *free]), "")
+    return near or next(iter(within), "")
 
 
 def column_again(span: Span, name: str) -> Diagnostic:
