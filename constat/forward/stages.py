@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from constat.engine import LazyEngine
@@ -196,7 +197,7 @@ _BYTES = 8
 # A statement costs some milliseconds, arrays of so many rows less; and so many candidates at most
 # are made of them before statements are tried after all.
 _FEW = 50_000
-_MOST = 4_000_000
+_MOST = MappingProxyType({Strategy.RUNS: 4_000_000, Strategy.BITMAP: 40_000_000})
 
 
 class ErringStageError(Exception):
@@ -274,7 +275,9 @@ class StageRun:
         """Give the strategies to try, in order."""
         choices = _choices(stage, self.options.strategy)
         if self.options.strategy is None and choices[0] in _STATEMENTS and self._is_small(stage):
-            return (Strategy.RUNS, *(one for one in choices if one is not Strategy.RUNS))
+            # What a plan takes for too many pairs is seen to be few when all values are there.
+            first = (Strategy.BITMAP, Strategy.RUNS) if stage.recursive else (Strategy.RUNS,)
+            return tuple(dict.fromkeys((*first, *choices)))
         return choices
 
     def _is_small(self, stage: Stage) -> bool:
@@ -301,7 +304,7 @@ class StageRun:
         if strategy in _BY_ARRAYS:
             tried = strategy is not stage.strategy and self.options.strategy is None
             small = tried and stage.strategy in _STATEMENTS
-            return self._by_arrays(stage, strategy, _MOST if small else None)
+            return self._by_arrays(stage, strategy, _MOST[strategy] if small else None)
         from constat.sql import run_stage  # noqa: PLC0415  loaded when it is used
 
         report: StageReport = run_stage(
