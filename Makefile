@@ -236,7 +236,13 @@ faults: install ## Kill, interrupt, fill disks, set clocks back, in all rounds (
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
 
 .PHONY: bench
-bench: install ## Measure the figures that the README promises, and compare with other engines (BENCH_ARGS=--quick: does it run?).
+bench: install ## Compare with DuckDB by hand and clingo, one run each, and tell what became slower (BENCH_ARGS=--quick: does it run?).
+	$(BIN)/python -m tests.bench.peers --rounds 1 --seconds 30 \
+		--engines constat "duckdb, SQL by hand" clingo $(BENCH_ARGS)
+	$(if $(findstring --quick,$(BENCH_ARGS)),,$(BIN)/python -m tests.bench.paired)
+
+.PHONY: bench-all
+bench-all: install ## Measure all figures that the README promises, and compare with all engines and as data grows (an hour or more).
 	$(if $(findstring --quick,$(BENCH_ARGS)),,\
 		$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS))
 	$(BIN)/python -m tests.bench.peers --curves $(BENCH_ARGS)

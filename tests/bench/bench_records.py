@@ -1,6 +1,6 @@
 """Signatures, the decision log and openings, at sizes of years of use.
 
-Run with `python -m tests.bench.bench_records`; `make bench` takes the figures with the others.
+Run with `python -m tests.bench.bench_records`; `make bench-all` takes the figures with the others.
 """
 
 from __future__ import annotations

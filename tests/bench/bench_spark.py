@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tests.bench.peers.generate import Size, write
-from tests.bench.peers.workloads import WORKLOADS
+from tests.bench.peers.workloads import PROGRAMS, WORKLOADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ def measure(
     name: str, folder: Path, remote: str, answers: Mapping[str, int]
 ) -> tuple[float, dict[str, int]]:
     """Run a workload; give the seconds by the clock."""
-    program = WORKLOADS[name].program
+    program = WORKLOADS[name].program(PROGRAMS)
     command = [sys.executable, "-m", "constat", "run", str(program), "-F", str(folder), "-w", "-D-"]
     started = time.monotonic()
     ran = subprocess.run(

@@ -2,7 +2,7 @@
 
 In: a folder, the size in multiples of 5 million edges. Out: figures. The answer is compared with a
 walk over sorted arrays that knows nothing of rules. Takes some minutes and 4 GB of disk, so it is
-no part of `make bench`. Example: `python -m tests.bench.bench_spilling`.
+no part of `make bench-all`. Example: `python -m tests.bench.bench_spilling`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`make bench` runs this: it measures, and writes the table to stdout."""
+"""`make bench-all` runs this: it measures, and writes the table to stdout."""
 
 from __future__ import annotations
 

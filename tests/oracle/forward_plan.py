@@ -195,10 +195,9 @@ def as_held(expression: Expression, binding: Binding, encoded: bool) -> Held:  #
     if isinstance(expression, Slot):
         held = binding[expression.place]
         assert not isinstance(held, Gone), "a slot was read that is not live"
-        assert isinstance(held, Token) is encoded, "a number was put where a text stands"
-        return held
-    if isinstance(expression, Call):
-        assert not encoded, "the result of a function has no number"
+        assert encoded or not isinstance(held, Token), "a number was put where a text stands"
+        # What a rule made gets its number when its row is entered.
+        return Token(held) if encoded and not isinstance(held, Token) else held
     value = value_of(expression, binding)
     return Token(value) if encoded else value
 

@@ -16,6 +16,7 @@ from tests.bench.peers.comparing import Result, compare
 from tests.bench.peers.engines import engines
 from tests.bench.peers.generate import Size, write
 from tests.bench.peers.scaling import Scaling
+from tests.bench.peers.shapes import SHAPES
 from tests.bench.peers.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _compare(
         folders,
         options.rounds,
         environment,
-        lambda name: WORKLOADS[name].answers if full else None,
+        lambda name: WORKLOADS[name].answers if full and name not in SHAPES else None,
         options.seconds,
     ):
         results.append(result)

@@ -13,6 +13,8 @@ from typing import Final
 
 import clingo
 
+from tests.bench.peers.spoken import CANNOT, CannotSayError, rules_of
+from tests.bench.peers.spoken import clingo as clingo_rules
 from tests.bench.peers.workloads import WORKLOADS
 
 _PATHS: Final = "path(A,B) :- edge(A,B). path(A,C) :- path(A,B), edge(B,C)."
@@ -38,6 +40,10 @@ _RULES: Final = {
 def main(name: str, folder: Path) -> int:
     """Answer one workload."""
     workload = WORKLOADS[name]
+    try:
+        rules = _RULES.get(name) or clingo_rules(rules_of(workload.program(folder)))
+    except CannotSayError:
+        return CANNOT
     with tempfile.TemporaryDirectory() as place:
         text = Path(place) / "facts.lp"
         with text.open("w", encoding="utf-8") as facts:
@@ -45,7 +51,7 @@ def main(name: str, folder: Path) -> int:
                 with (folder / f"{relation}.facts").open(encoding="utf-8", newline="") as lines:
                     for row in csv.reader(lines, delimiter="\t"):
                         facts.write(f"{relation}({','.join(map(_spelled, row))}).\n")
-            facts.write(_RULES[name])
+            facts.write(rules)
         control = clingo.Control(["--warn=none"])
         control.load(str(text))
         control.ground([("base", [])])

@@ -38,6 +38,48 @@ _SQL: Final = {
     vip AS (SELECT c FROM big ANTI JOIN blocked USING (c)),
     region AS (SELECT reg, count(DISTINCT c) FROM orders SEMI JOIN vip USING (c) GROUP BY reg)
     SELECT 'is_vip', count(*) FROM vip UNION ALL SELECT * FROM region""",
+    "kin": """
+    WITH RECURSIVE same(a, b) AS (
+        SELECT one.c, two.c FROM parent one JOIN parent two USING (p) UNION
+        SELECT one.c, two.c FROM same
+        JOIN parent one ON one.p = same.a JOIN parent two ON two.p = same.b
+    ) SELECT 'same', count(*) FROM same""",
+    "bom": """
+    WITH RECURSIVE below(p, s) AS (
+        SELECT p, s FROM made UNION
+        SELECT below.p, made.s FROM below JOIN made ON below.s = made.p
+    ),
+    leaf AS (SELECT * FROM part ANTI JOIN made USING (p)),
+    total AS (
+        SELECT part.p, coalesce(sum(leaf.c), 0) FROM part
+        LEFT JOIN below ON below.p = part.p LEFT JOIN leaf ON leaf.p = below.s GROUP BY part.p
+    ),
+    kinds AS (
+        SELECT part.p, count(below.s) FROM part LEFT JOIN below ON below.p = part.p GROUP BY part.p
+    )
+    SELECT 'below', count(*) FROM below UNION ALL SELECT 'total', count(*) FROM total
+    UNION ALL SELECT 'kinds', count(*) FROM kinds""",
+    "near": """
+    WITH RECURSIVE path(a, b, d) AS (
+        SELECT edge.a, edge.b, edge.w FROM start JOIN edge USING (a) UNION
+        SELECT path.a, edge.b, path.d + edge.w FROM path JOIN edge ON path.b = edge.a
+        WHERE path.d + edge.w <= 60
+    ),
+    shortest AS (SELECT a, b, min(d) FROM path GROUP BY a, b)
+    SELECT 'path', count(*) FROM path UNION ALL SELECT 'shortest', count(*) FROM shortest""",
+    "texts": """
+    WITH RECURSIVE place AS (SELECT DISTINCT b a, b || v k FROM needs),
+    uses AS (SELECT DISTINCT a, b || v k FROM needs),
+    reach(a, k) AS (
+        SELECT a, k FROM uses UNION
+        SELECT uses.a, reach.k FROM reach JOIN place ON place.a = reach.a
+        JOIN uses ON uses.k = place.k
+    ),
+    exposed AS (
+        SELECT DISTINCT reach.a FROM reach JOIN place USING (k) JOIN needs
+        ON needs.b = reach.a AND needs.a = place.a
+    )
+    SELECT 'reach', count(*) FROM reach UNION ALL SELECT 'exposed', count(*) FROM exposed""",
 }
 
 

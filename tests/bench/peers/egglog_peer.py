@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from tests.bench.peers.spoken import CANNOT, CannotSayError, rules_of
+from tests.bench.peers.spoken import egglog as egglog_rules
 from tests.bench.peers.workloads import WORKLOADS
 
 _PATHS: Final = (
@@ -32,17 +34,21 @@ _RULES: Final = {
 
 def main(name: str, folder: Path) -> int:
     """Answer one workload; 3 where egglog was not told how."""
-    if name not in _RULES:
-        return 3
-    bindings: Any = importlib.import_module("egglog.bindings")
     workload = WORKLOADS[name]
+    try:
+        rules = _RULES.get(name) or egglog_rules(
+            rules_of(workload.program(folder)), list(workload.inputs)
+        )
+    except CannotSayError:
+        return CANNOT
+    bindings: Any = importlib.import_module("egglog.bindings")
     with tempfile.TemporaryDirectory() as place:
         lines = []
         for relation, columns in workload.inputs.items():
             copied = shutil.copy(folder / f"{relation}.facts", Path(place) / f"{relation}.tsv")
             lines.append(f"(relation {relation} ({' '.join(['i64'] * len(columns))}))")
             lines.append(f'(input {relation} "{copied}")')
-        lines += [_RULES[name], "(run-schedule (saturate (run)))"]
+        lines += [rules, "(run-schedule (saturate (run)))"]
         lines += [f"(print-size {answer})" for answer in workload.answers]
         graph = bindings.EGraph()
         said = graph.run_program(*graph.parse_program("\n".join(lines)))

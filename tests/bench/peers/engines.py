@@ -58,13 +58,13 @@ def forced(strategy: str) -> Engine:
 
 
 def _constat(name: str, folder: Path) -> Command:
-    program = str(WORKLOADS[name].program)
+    program = str(WORKLOADS[name].program(folder))
     start = [sys.executable, "-m", "constat", "run", program]
     return [*start, "--facts", str(folder), "--output", str(folder / "answers")]
 
 
 def _souffle(name: str, folder: Path) -> Command:
-    program = str(WORKLOADS[name].program)
+    program = str(WORKLOADS[name].program(folder))
     return ["souffle", "-j2", "-F", str(folder), "-D", str(folder / "answers"), program]
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 import numpy as np
 
+from tests.bench.peers import shapes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -38,6 +40,10 @@ class Size(Enum):
 def write(name: str, folder: Path, size: Size, factor: float = 1.0) -> None:
     """Write the inputs of a workload; `factor` scales those whose size is linear in it."""
     folder.mkdir(parents=True, exist_ok=True)
+    if name == "rules":
+        # What answers is what the small program has as well.
+        count = shapes.RULES if size is Size.FULL else shapes.FEW_RULES
+        (folder / "program.dl").write_text(shapes.layered(count), encoding="utf-8")
     with duckdb.connect() as connection:
         for relation, table in _GENERATORS[name](size, factor).items():
             connection.register("rows", dict(table))
@@ -184,7 +190,12 @@ def _distinct(left: Integers, right: Integers) -> tuple[Integers, Integers]:
     return pairs >> 32, pairs & 0xFFFFFFFF
 
 
+def _shaped(make: Callable[[bool, float], Tables]) -> Callable[[Size, float], Tables]:
+    return lambda size, factor: make(size is Size.FULL, factor)
+
+
 _GENERATORS: Final[dict[str, Callable[[Size, float], Tables]]] = {
+    **{name: _shaped(make) for name, make in shapes.SHAPES.items()},
     "w1": _chain,
     "w2": _sparse_graph,
     "w2s": _addresses,

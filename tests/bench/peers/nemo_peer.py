@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from tests.bench.peers.spoken import CANNOT, CannotSayError, rules_of
+from tests.bench.peers.spoken import nemo as nemo_rules
 from tests.bench.peers.workloads import WORKLOADS
 
 _PATHS: Final = "path(?a,?b) :- edge(?a,?b) . path(?a,?c) :- path(?a,?b), edge(?b,?c) ."
@@ -31,11 +33,13 @@ _TEXTS: Final = frozenset({"reg", "d", "tier"})
 
 def main(name: str, folder: Path) -> int:
     """Answer one workload; 3 where Nemo cannot say it."""
-    if name not in _RULES:
-        return 3
-    nemo: Any = importlib.import_module("nmo_python")
     workload = WORKLOADS[name]
-    lines = [_RULES[name]]
+    try:
+        rules = _RULES.get(name) or nemo_rules(rules_of(workload.program(folder)))
+    except CannotSayError:
+        return CANNOT
+    nemo: Any = importlib.import_module("nmo_python")
+    lines = [rules]
     for relation, columns in workload.inputs.items():
         # With the type `any` a bare word is an IRI, and no text equals it.
         kinds = ("string" if name == "w2s" or one in _TEXTS else "int" for one in columns)

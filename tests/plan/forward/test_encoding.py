@@ -41,11 +41,22 @@ def test_texts_without_a_recursion_stay() -> None:
         'p(?x, ?z) :- p(?x, ?y), e(?y, ?z), ?y < "m".',
         "p(?x, ?z) :- p(?x, ?y), e(?y, ?z), strlen(?y) > 2.",
         'p(?x, ?z) :- p(?x, ?y), e(?y, ?z), contains("a", ?z).',
-        'p(?x, cat(?y, "b")) :- e(?x, ?y).',
+        'p(?x, cat(?y, "b")) :- p(?x, ?y), e(?y, ?x).',
     ],
 )
 def test_a_recursion_that_would_have_to_spell_texts_keeps_them(rules: str) -> None:
     assert encoded(CLOSURE + rules, "p(?a, ?b)")["p"] != (True, True)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'p(?x, cat(?y, "b")) :- e(?x, ?y).',
+        'p(?x, ?z) :- e(?x, ?y), ?z = cat(?y, "b").',
+    ],
+)
+def test_what_a_rule_makes_before_the_recursion_gets_a_number(rules: str) -> None:
+    assert encoded(CLOSURE + rules, "p(?a, ?b)")["p"] == (True, True)
 
 
 def test_a_rule_that_is_taken_once_may_spell_numbers() -> None:
