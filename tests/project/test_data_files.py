@@ -83,7 +83,7 @@ def test_the_type_may_be_said(tmp_path: Path) -> None:
         ("{t: {file: t.json, footer: 1}}", "C0504", "says nothing of `.json`"),
         ("{t: {file: t.csv, locale: {a: xx_YY}}}", "C0504", "`locale`"),
         ("{t: {file: t.csv, locale: de_DE}}", "C0504", "not a table"),
-        ("{t: {file: t.csv, header: false}}", "C0503", "unknown key"),
+        ("{t: {file: t.csv, heading: false}}", "C0503", "unknown key"),
         ("{t: {file: t.parquet, null: [NA]}}", "C0504", "says nothing of `.parquet`"),
         ("{t: {file: t.jsonl, encoding: utf-16}}", "C0504", "says nothing of `.jsonl`"),
     ],
