@@ -215,3 +215,24 @@ def test_a_collection_that_cannot_be_read_hides_no_other(folder: Path, store: ty
 )
 def test_an_address_says_which_store_it_is_of(address: str, kind: str, uri: str) -> None:
     assert drivers.store_of(address) == (kind, uri)
+
+
+def test_fields_that_change_are_told_by_a_refresh(folder: Path, store: type[Held]) -> None:
+    first = {"_id": "a", "n": 1, "at": "x", "gone": 1}
+    store.held = {"orders": [first, {**first, "_id": "b"}]}
+    with Session(folder) as session:
+        (seen,) = session.catalog.refresh("shop")
+        assert seen.problems == session.catalog.refresh("shop")[0].problems
+        assert not session.catalog.refresh("shop")[0].changed
+        store.held = {
+            "orders": [{"_id": "a", "n": "1", "at": "x"}, {"_id": "b", "n": "2", "new": 1}]
+        }
+        (found,) = session.catalog.refresh("shop")
+        assert found.changed
+        told = set(found.problems) - set(seen.problems)
+    assert told == {
+        "table `orders`: column `gone` is gone",
+        "table `orders`: column `n` was `BIGINT`, and is `VARCHAR`",
+        "table `orders`: column `new` is new",
+        "table `orders`: column `at` is no longer in every row that is read",
+    }

@@ -298,7 +298,10 @@ class SchemaManager:
             count = len(self._index.tables(name))
             return Refreshed(name, False, count, look.failure, problems)  # noqa: FBT003  nothing has changed
         changed = kept is None or kept.fingerprint != look.fingerprint
-        told = look.changes if kept is None or not changed else self._differing(kept, look)
+        # Stores of documents have no state to name: what they hold is held against what is kept.
+        compared = kept is not None and (changed or not look.fingerprint)
+        told = self._differing(kept, look) if kept is not None and compared else look.changes
+        changed = changed or (not look.fingerprint and bool(told))
         self._keep(source, look)
         problems = (*look.schema.problems, *told)
         return Refreshed(name, changed, len(look.schema.tables), "", problems)

@@ -252,6 +252,10 @@ def changes(before: Iterable[TableSchema], after: Iterable[TableSchema]) -> Iter
             yield f"table `{name}`: its columns are not known now"
 
 
+_PARTLY: Final = re.compile(r"\bin [0-9,]+ of [0-9,]+ read\b")
+"""What the comment of a column says where a store has documents without it."""
+
+
 def _table_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
     was, now_is = ({one.name: one for one in table.columns} for table in (old, new))
     yield from (f"column `{name}` is gone" for name in was if name not in now_is)
@@ -264,6 +268,9 @@ def _table_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
             yield "column `{}` was {}, and is {}".format(name, *types)
         if was[name].nullable is not column.nullable:
             yield f"column `{name}` may {'' if column.nullable else 'not '}be NULL now"
+        before, now = (bool(_PARTLY.search(one.comment)) for one in (was[name], column))
+        if before is not now:
+            yield f"column `{name}` is {'no longer' if now else 'now'} in every row that is read"
     yield from _constraint_changes(old, new)
 
 
