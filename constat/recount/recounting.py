@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import Enum
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.diagnostics.interruption import check_interrupted
@@ -39,7 +41,7 @@ from constat.recount.statements import (
     literal,
     select,
 )
-from constat.recount.tables import Loaded, Tables
+from constat.recount.tables import Loaded, OtherKindError, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -261,6 +263,8 @@ def _guarded(work: Callable[[], _Found]) -> _Found | Recount:
     """Do a part of a check; what goes wrong is why there is none."""
     try:
         return _told_why(work)
+    except OtherKindError:
+        return Recount(State.DIFFERS, "a value of an answer is not of its column's kind")
     except RefusedError as refused:
         return Recount(State.NOT_CHECKED, str(refused))
     except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
@@ -486,8 +490,8 @@ class Evaluation:
         table = self.tables.empty(kinds)
         labelled = [row for row in claim.rows if has_null_cells(row)]
         if claim.stream is not None:
-            self.tables.add_stream(table, claim.stream(), kinds)
-        whole = (row for row in claim.rows if not has_null_cells(row))
+            self.tables.add_stream(table, claim.stream(), kinds, cast=False)
+        whole = (row for row in claim.rows if not has_null_cells(row) and _is_of(row, kinds))
         self.tables.add_rows(table, whole, kinds)
         if not labelled:
             return Loaded(table)
@@ -1010,6 +1014,20 @@ class MarkedEvaluation:
             raise RefusedError(f"{name} is counted, and rows of it differ in {told} at most")
 
 
+def _is_of(row: Row, kinds: Sequence[Kind]) -> bool:
+    """Whether the values of a claimed row are of their kinds; raises `OtherKindError` if not.
+
+    A column would turn the number 1 into the text that follows. A whole number is a Decimal too.
+    """
+    for value, kind in zip(row, kinds, strict=True):
+        if not isinstance(value, _TYPES.get(kind, str)) or isinstance(value, bool):
+            raise OtherKindError
+    return True
+
+
+_TYPES: Final[Mapping[Kind, type | tuple[type, ...]]] = MappingProxyType(
+    {Kind.NUMBER: int, Kind.UNSIGNED: int, Kind.FLOAT: float, Kind.DECIMAL: (int, Decimal)}
+)
 _NO_MARK: Final = "CAST(NULL AS VARCHAR)"
 
 

@@ -251,10 +251,13 @@ class Tables:
         stream: object,
         kinds: Sequence[Kind],
         places: Sequence[int] | None = None,
+        *,
+        cast: bool = True,
     ) -> None:
         """Add the rows of a stream of Arrow, whose columns come in the order of the relation's.
 
-        The table has the columns `places`, or all. A row with no value in another is left out.
+        The table has the columns `places`, or all. A row with no value in another is left out. Not
+        to `cast` raises `OtherKindError` for a column of another kind.
         """
         places = range(len(kinds)) if places is None else places
         self.driver.register(_STREAM, _Stream(stream))
@@ -262,6 +265,10 @@ class Tables:
             given = self.run("DESCRIBE", _STREAM)
             if len(given) != max(1, len(kinds)) and kinds:
                 raise RefusedError("a stream has other columns than its relation")
+            if not cast and not all(
+                _is_of(str(one[1]), kind) for one, kind in zip(given, kinds, strict=False)
+            ):
+                raise OtherKindError
             outputs = [
                 f'CAST("{given[n][0]}" AS {type_of(kinds[n])})'
                 for n in places
@@ -404,6 +411,10 @@ class Tables:
         self.driver.create_function(name, plain, list(given), result)
 
 
+class OtherKindError(RefusedError):
+    """An answer has a value that is not of its column's kind, so it does not follow."""
+
+
 class _Stream:
     """A stream and nothing else: a relation of another connection cannot be read as one of ours."""
 
@@ -481,6 +492,14 @@ def _named(name: str) -> str:
 
 def _nulls(places: Sequence[int]) -> str:
     return " OR ".join(f"c{place} IS NULL" for place in places or (0,))
+
+
+def _is_of(written: str, kind: Kind) -> bool:
+    """Whether a column that comes as this type of DuckDB's has values of a kind."""
+    if kind in INTEGERS or kind is Kind.DECIMAL:
+        whole = written.endswith(("INT", "INTEGER"))
+        return whole or (kind is Kind.DECIMAL and written.startswith("DECIMAL"))
+    return written == type_of(kind)
 
 
 def _is_exact(written: str, kind: Kind) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal, localcontext
 from itertools import permutations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 
 from constat import forward
@@ -28,7 +30,7 @@ from tests.random_programs.drawing import DOMAINS, draw
 from tests.random_programs.judging import read_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Row, Value
@@ -124,6 +126,38 @@ def test_rows_of_numbers_are_packed_apart(width: int) -> None:
             ranges = held.ranges([table], kinds)
             assert len(ranges) == width
             assert len(set(held.packed(table, ranges).tolist())) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong"),
+    [
+        ("symbol", "1", (Decimal(1), 1, 1.0, True)),
+        ("number", 1, ("1", Decimal(1), 1.0, True)),
+        ("unsigned", 1, ("1", Decimal(1), 1.0)),
+        ("float", 1.0, ("1.0", Decimal(1), 1)),
+        ("Decimal", Decimal(1), ("1", 1.0)),
+        ("Date", "2026-01-01", (date(2026, 1, 1),)),
+        ("Bool", "true", (True,)),
+    ],
+)
+def test_a_value_of_another_kind_is_noticed(
+    kind: str, right: Value, wrong: Sequence[object]
+) -> None:
+    text = HEAD + f".decl n(x: {kind})\n.input n\n.decl p(x: {kind})\np(?x) :- n(?x).\n"
+    program = program_of(text)
+    world = naive.World({"n": (((right,), None),)})
+    atom = Atom("p", (Variable("x"),))
+
+    def states(value: object) -> list[State]:
+        column = duckdb.values([duckdb.ConstantExpression(value)])
+        rows: list[Any] = [(value,)]
+        claims = [Claim(atom, (0,), rows), Claim(atom, (0,), stream=lambda: column)]
+        given = tables(program, world)
+        return [recount(program, one, given, ARRAYS).state for one in claims]
+
+    assert states(right) == [State.PASSED] * 2
+    for value in wrong:
+        assert states(value) == [State.DIFFERS] * 2, value
 
 
 @pytest.mark.parametrize("beyond", [-(1 << 63), 4, 31, (1 << 63) - 1])
