@@ -23,7 +23,7 @@ import click
 from constat import __version__
 from constat.cli.groups import LazyGroup
 from constat.cli.output import complain, prepare_streams, show_error, show_failure, silence
-from constat.diagnostics import ConstatError
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.interruption import exit_code, listening
 
 if TYPE_CHECKING:
@@ -186,6 +186,7 @@ def _flushed(arguments: list[str], signals: Interruption) -> int:
 def _run(arguments: list[str], signals: Interruption) -> int:
     as_json = wants_json(arguments)
     try:
+        _set_up_spans()
         result = cli.main(args=arguments, prog_name="constat", standalone_mode=False, obj=as_json)
     except click.ClickException as problem:
         if as_json:
@@ -211,6 +212,20 @@ def _run(arguments: list[str], signals: Interruption) -> int:
         signals.raise_again()
         return _internal(problem, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _set_up_spans() -> None:
+    """Have spans sent where the environment names a collector of OpenTelemetry."""
+    if not any(one.startswith("OTEL_EXPORTER_OTLP_") for one in os.environ):
+        return
+    from constat.evaluation.spans import set_up  # noqa: PLC0415  loaded when it is used
+
+    try:
+        set_up()
+    except ImportError:
+        message = "a collector of spans is named, and OpenTelemetry's SDK is not installed"
+        hint = "pip install 'constat[telemetry]', or unset OTEL_EXPORTER_OTLP_ENDPOINT"
+        raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
 
 
 def _interrupted(problem: BaseException, *, as_json: bool) -> int:

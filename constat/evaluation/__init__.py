@@ -177,6 +177,7 @@ class TierAsked:
     keys: int
     outcome: str
     detail: str = ""
+    seconds: float = field(default=0.0, compare=False)
 
 
 @frozen

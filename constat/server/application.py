@@ -33,6 +33,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from constat.evaluation import spans
 from constat.proof.report.page import page_style, report_scripts
 from constat.server.operations import (
     ARROW,
@@ -78,6 +79,7 @@ _OF: Final = "~"
 _REFERRING: Final = ("certificate", "reference")
 _LONGEST_REFERENCE: Final = 100
 _DONE: Final = 200
+_FAILED: Final = 500
 _STATUS_OF: Final = MappingProxyType({"C0401": 404, UNSEEN: 403})
 _BODY_SECONDS: Final = 30.0
 _HEADERS: Final = (
@@ -132,6 +134,7 @@ def run(
         timeout_graceful_shutdown=5,
     )
     _Server(config).run([listening])
+    spans.flush()
 
 
 class _Refusal(Exception):  # noqa: N818  it is an answer
@@ -662,6 +665,19 @@ class Application:
         """Let in who may, within the bounds, and give every failure a form that tells nothing."""
 
         async def answer(request: Request) -> Response:
+            made_by = spans.tracer()
+            if made_by is None:
+                return await plain(request)
+            told = {"http.request.method": request.method, "constat.operation": name}
+            with spans.span(made_by, f"{request.method} {name}", told, request.headers) as made:
+                response = await plain(request)
+                made.set_attribute("http.response.status_code", response.status_code)
+                made.set_attribute("constat.request", response.headers["Request-Id"])
+                if response.status_code >= _FAILED:
+                    spans.fail(made, str(response.status_code))
+                return response
+
+        async def plain(request: Request) -> Response:
             started, who = time.monotonic(), "-"
             try:
                 self._check_place(request)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -58,7 +59,9 @@ class AsyncSession:
         """
         stop = Event()
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._worker, partial(self._stoppable, work, stop))
+        # What a program keeps for a task, such as the span it is in, holds in the thread too.
+        run = partial(copy_context().run, self._stoppable, work, stop)
+        future = loop.run_in_executor(self._worker, run)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:

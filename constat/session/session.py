@@ -26,6 +26,7 @@ from constat.diagnostics.interruption import StoppedError
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict, ignore_event
 from constat.evaluation.clock import moment
+from constat.evaluation.spans import traced
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
 from constat.project import APPROVALS_FILE, Project, find_project, load_project
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from constat.check import Report
     from constat.documents import Documents
     from constat.evaluation import Event, Externals, Observer
+    from constat.evaluation.spans import EventSpans
     from constat.explore.answered import ExplorationState, Explored, StepRecordView
     from constat.explore.events import Telling
     from constat.explore.plan import Plan
@@ -226,6 +228,7 @@ class Session:
         sight: Sight | None = None,
     ) -> None:
         self._observe: Observer = ignore_event
+        self._spans: EventSpans | None = None
         self._telling = threading.RLock()
         # Threads that share a session take turns.
         self._turn = threading.RLock()
@@ -405,6 +408,7 @@ class Session:
         )
         return Watch(around, goals, keep=keep)
 
+    @traced
     def prove(  # noqa: PLR0913  each kind of wish has a name
         self,
         goal: Goal = "",
@@ -488,6 +492,7 @@ class Session:
             self._library_names = tuple(found)
         return self._library_names
 
+    @traced
     def query(
         self,
         query: Goal,
@@ -1062,6 +1067,18 @@ class Session:
         # The tiers and models outlive one question; whoever observes the present one hears them.
         with self._telling:
             self._observe(event)
+            if self._spans is not None:
+                self._spans.hear(event)
+
+    @contextmanager
+    def hearing(self, spans: EventSpans) -> Iterator[None]:
+        """Let spans be made of what happens meanwhile, within this thread's turn."""
+        with self._turn:
+            before, self._spans = self._spans, spans
+            try:
+                yield
+            finally:
+                self._spans = before
 
     def row_proofs(self, query: str) -> RowProofs:
         """Make ready to prove many rows of one query, each with a proof of least height.
@@ -1076,6 +1093,7 @@ class Session:
         )
         return found
 
+    @traced
     def why_not(
         self, goal: Goal, *, most: int = 40, observe: Observer | None = None
     ) -> WhyNotResult:
@@ -1117,6 +1135,7 @@ class Session:
             ),
         )
 
+    @traced
     def what_if(  # noqa: PLR0913  each kind of supposition has a name
         self,
         goal: Goal,
@@ -1143,6 +1162,7 @@ class Session:
         )
         return what_if(self._bench(), goal_text(goal), supposed, query=query, observe=observe)
 
+    @traced
     def missing_facts(
         self,
         goal: Goal,
@@ -1428,6 +1448,7 @@ class Session:
         if self._models is not None:
             self._models.close()
 
+    @traced
     def ask(  # noqa: PLR0913  each kind of wish has a name
         self,
         question: str,
@@ -1843,6 +1864,7 @@ class Session:
         if catalog is not None:
             catalog.close()
 
+    @traced
     def solve(  # noqa: PLR0913  each kind of wish has a name
         self,
         question: str,
@@ -1884,6 +1906,7 @@ class Session:
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
 
+    @traced
     def follow_up(  # noqa: PLR0913  as in `solve`
         self,
         question: str,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -245,7 +246,9 @@ class Asking:
                 yield name, tier
 
     def _ask_one(self, name: str, tier: Tier, demand: Demand, asked: Asked) -> tuple[Row, ...]:
+        started = time.monotonic()
         answer = self._checked(name, tier, demand)
+        seconds = time.monotonic() - started
         demand.clock.check()
         fallen = {
             key: tuple(earlier for earlier, _ in asked.failures[key])
@@ -260,20 +263,23 @@ class Asking:
         speaks = name in {self._authority, BUILT_IN_TIERS[1]}
         complete = answer.complete - answer.failures.keys() if speaks else frozenset()
         asked.complete.update(dict.fromkeys(complete, name))
-        self._report(name, demand, answer, len(complete))
+        self._report(name, demand, answer, len(complete), seconds)
         return tuple([key for key in demand.clock.over(demand.keys) if key not in complete])
 
-    def _report(self, name: str, demand: Demand, answer: TierAnswer, complete: int) -> None:
+    def _report(
+        self, name: str, demand: Demand, answer: TierAnswer, complete: int, seconds: float
+    ) -> None:
         if complete == len(demand.keys):
-            self._tell(name, complete, "complete", "")
+            self._tell(name, complete, "complete", "", seconds)
         elif answer.failures and not answer.portions:
-            self._tell(name, len(demand.keys), "unknown", next(iter(answer.failures.values())))
+            reason = next(iter(answer.failures.values()))
+            self._tell(name, len(demand.keys), "unknown", reason, seconds)
         else:
             reasons = [*answer.failures.values(), ""]
-            self._tell(name, len(demand.keys), "partial", reasons[0])
+            self._tell(name, len(demand.keys), "partial", reasons[0], seconds)
 
-    def _tell(self, tier: str, keys: int, outcome: str, detail: str) -> None:
-        self._observe(TierAsked(tier, self.predicate.name, keys, outcome, detail))
+    def _tell(self, tier: str, keys: int, outcome: str, detail: str, seconds: float = 0.0) -> None:
+        self._observe(TierAsked(tier, self.predicate.name, keys, outcome, detail, seconds))
 
     def _checked(self, name: str, tier: Tier, demand: Demand) -> TierAnswer:
         try:
