@@ -2,8 +2,9 @@
 
 Two worlds differ only in what the attackers may not see. An attack succeeds where an answer holds
 one of `SECRETS`, where the same requests are answered differently in the two worlds, or where
-something is done that has to be `refused`. The first half was written from the OpenAPI document
-alone, before there were rights; the second with the code at hand.
+something is done that has to be `refused`. The first part was written from the OpenAPI document
+alone, before there were rights, the last from the sentences of docs/server.md that stand above its
+rows, before any was tried; the one between them with the code at hand.
 """
 
 from __future__ import annotations
@@ -402,4 +403,296 @@ WITH_THE_CODE: Final = (
     asks("a program sees what its role sees", "customer(?a, ?b, ?c, ?d)", MODEL),
 )
 
-ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE)
+# From the page about the server: what it promises, sentence by sentence.
+
+ASKED_BY_ADMIN: Final = Call("/v1/query", {"query": "placed(?o, ?c, ?a)", "most": 1}, ADMIN)
+ROWS_AS_LINES: Final = (("Accept", "application/x-ndjson"),)
+EVENTS: Final = (("Accept", "text/event-stream"),)
+HANDED_IN: Final = Call(
+    "/v1/drafts/add",
+    {
+        "goal": "poor(C1)",
+        "rules": '.decl poor(c: symbol)\npoor(?c) :- customer(?c, "Ada", _, _).',
+        "purpose": "Who is poor?",
+    },
+    ADMIN,
+)
+
+
+def follows(name: str, field_: str, role: str = VIEWER) -> Attack:
+    document = {"query": f"subscription {{ {field_} {{ message result {{ goal }} }} }}"}
+    return Attack(name, (Call("/graphql", document, role, headers=EVENTS),))
+
+
+FROM_THE_PAGE: Final = (
+    # "The same caller's same request with the same key is done once ... another request is a 409."
+    Attack(
+        "one's own key for another fact",
+        (
+            Call("/v1/facts/add", {"fact": "placed(21, C1, 1)"}, ANALYST, headers=KEY),
+            Call("/v1/facts/add", {"fact": "placed(22, C1, 1)"}, ANALYST, headers=KEY),
+        ),
+        refused=True,
+    ),
+    Attack(
+        "the key of another who took back",
+        (Call("/v1/facts/retract", {"fact": "placed(23, C1, 1)"}, "clerk", headers=KEY),),
+        refused=True,
+        before=(
+            Call("/v1/facts/add", {"fact": "placed(23, C1, 1)"}, ADMIN),
+            Call("/v1/facts/retract", {"fact": "placed(23, C1, 1)"}, ADMIN, headers=KEY),
+        ),
+    ),
+    Attack(
+        "the key of an admin's draft",
+        (Call("/v1/drafts/add", HANDED_IN.body, VIEWER, headers=KEY),),
+        refused=True,
+        before=(Call("/v1/drafts/add", HANDED_IN.body, ADMIN, headers=KEY),),
+    ),
+    Attack(
+        "a key that is too long",
+        (Call("/v1/facts/add", STATED, ANALYST, headers=(("Idempotency-Key", "k" * 201),)),),
+        refused=True,
+    ),
+    # "An analyst states facts in the caller's own name, and takes these back."
+    Attack(
+        "a fact of an admin is taken back",
+        (Call("/v1/facts/retract", {"fact": "placed(24, C1, 1)"}, ANALYST),),
+        refused=True,
+        before=(Call("/v1/facts/add", {"fact": "placed(24, C1, 1)"}, ADMIN),),
+    ),
+    one(
+        "a fact in another's name",
+        "/v1/facts/add",
+        True,
+        ANALYST,
+        fact="placed(25, C1, 1)",
+        by=ADMIN,
+    ),
+    one(
+        "a fact taken back for anybody",
+        "/v1/facts/retract",
+        True,
+        ANALYST,
+        fact="a(1)",
+        of_anybody=True,
+    ),
+    graphs(
+        "a fact in another's name by GraphQL",
+        'mutation { state(fact: "placed(26, C1, 1)", by: "admin") { fact } }',
+        False,
+        ANALYST,
+    ),
+    # "approve needs an approver who is somebody else than whoever handed it in".
+    Attack(
+        "one's own draft is approved",
+        (Call("/v1/drafts/approve", {"name": "poor", "reason": "so"}, ADMIN),),
+        refused=True,
+        before=(HANDED_IN,),
+    ),
+    Attack(
+        "one's own draft is approved, and its goal named",
+        (Call("/v1/drafts/approve", {"name": "poor(C1)", "reason": "so"}, ADMIN),),
+        refused=True,
+        before=(HANDED_IN,),
+    ),
+    Attack(
+        "one's own draft is rejected by who may not",
+        (Call("/v1/drafts/reject", {"name": "poor", "reason": "so"}, ANALYST),),
+        refused=True,
+        before=(HANDED_IN,),
+    ),
+    Attack(
+        "a draft is approved into a file elsewhere",
+        (
+            Call(
+                "/v1/drafts/approve",
+                {"name": "poor", "reason": "so", "into": "../../outside.dl"},
+                ADMIN,
+            ),
+        ),
+        refused=True,
+        before=(HANDED_IN,),
+    ),
+    # "A program's token can neither approve nor state facts nor confirm."
+    graphs(
+        "a program states by GraphQL",
+        'mutation { state(fact: "placed(27, C1, 1)") { fact } }',
+        False,
+        MODEL,
+    ),
+    graphs(
+        "a program confirms by GraphQL",
+        'mutation { confirm(question: "so?", goal: "north(C1)") { goal } }',
+        False,
+        MODEL,
+    ),
+    one("a program reads the log", "/v1/log", True, MODEL),
+    # "What may not be seen is unknown, and never absent": in pages, cursors, lines, exports.
+    Attack(
+        "the cursor of an admin's orders by GraphQL",
+        (Call("/graphql", {"query": '{ more(cursor: "@cursor") { total rows { values } } }'}),),
+        before=(ASKED_BY_ADMIN,),
+    ),
+    Attack(
+        "the cursor of an admin, for an analyst who sees all orders",
+        (Call("/v1/query/more", {"cursor": "@cursor"}, "clerk"),),
+        refused=True,
+        before=(ASKED_BY_ADMIN,),
+    ),
+    Attack(
+        "a cursor put forward by hand",
+        (
+            Call("/v1/query", {"query": "customer(?a, ?b, ?c, _)", "most": 1}),
+            Call("/v1/query", {"query": "customer(?a, ?b, ?c, _)", "start": 1, "most": 1000}),
+        ),
+    ),
+    Attack(
+        "hidden rows as lines, after an admin had them",
+        (Call("/v1/query/rows", {"query": "ssn_of(?c, ?s)"}, headers=ROWS_AS_LINES),),
+        before=(Call("/v1/query/rows", {"query": "ssn_of(?c, ?s)"}, ADMIN, headers=ROWS_AS_LINES),),
+    ),
+    *(
+        Attack(
+            f"one's own certificate as {to}",
+            (
+                Call("/v1/prove", {"goal": "rich(C1)"}),
+                Call("/v1/export", {"certificate": "@certificate", "to": to}),
+            ),
+        )
+        for to in ("mermaid", "graphviz", "letter", "prov-json")
+    ),
+    Attack(
+        "one's own certificate with another view",
+        (
+            Call("/v1/prove", {"goal": "known(C1)"}),
+            Call(
+                "/v1/export", {"certificate": "@certificate", "to": "markdown", "view": "auditor"}
+            ),
+        ),
+    ),
+    Attack(
+        "an admin's certificate by GraphQL",
+        (
+            Call(
+                "/graphql",
+                {"query": '{ export(certificate: "@certificate", to: "markdown") { text } }'},
+            ),
+        ),
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "an admin's certificate, verified by GraphQL",
+        (Call("/graphql", {"query": '{ verify(certificate: "@certificate") { goal } }'}),),
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "a reference with blanks and dots",
+        (Call("/v1/read-on", {"reference": " ./@certificate "}),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    # "Each operation is a field, with the same arguments, roles and answers."
+    graphs(
+        "one field under many names",
+        "{ " + " ".join(f"a{n}: log {{ total }}" for n in range(20)) + " }",
+    ),
+    graphs(
+        "an allowed field before a forbidden one",
+        '{ prove(goal: "north(C1)") { verdict } history { explorations { title } } }',
+    ),
+    graphs(
+        "a fragment that asks for what is hidden",
+        'query { ...on Query { query(query: "placed(?o, ?c, ?a)") { ...r } } }'
+        " fragment r on Rows { rows { values } open_because: openBecause }",
+    ),
+    graphs(
+        "a directive over a hidden field",
+        "query($y: Boolean = true) { facts @include(if: $y) { facts { fact by note } } }",
+    ),
+    Attack(
+        "another operation than the one that is named",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": "query a { caller { name } } query b { log { total } }",
+                    "operationName": "b",
+                },
+            ),
+        ),
+    ),
+    Attack(
+        "a batch of documents",
+        (Call("/graphql", {"query": "", "batch": [{"query": "{ log { total } }"}]}),),
+    ),
+    graphs("what a role may, asked by GraphQL", "{ settings { settings { name value } } }"),
+    # "It names plans and steps, never a row."
+    follows("a subscription to a guess", 'proving(goal: "customer(C3, \\"Harald\\", _, _)")'),
+    follows("a subscription to an aggregate", 'proving(goal: "everything(987804)")'),
+    Attack(
+        "a subscription by who has no token",
+        (
+            Call(
+                "/graphql",
+                {"query": 'subscription { proving(goal: "north(C1)") { message } }'},
+                NOBODY,
+                headers=EVENTS,
+            ),
+        ),
+        refused=True,
+    ),
+    # "Rights ... reach through near misses", "a verdict that needs it is UNRESOLVED".
+    one("a near miss of a sum", "/v1/why-not", goal="total(C1, 987654)"),
+    one("a near miss of a hidden column", "/v1/why-not", goal='ssn_of(C2, "333-SSN")'),
+    one("a near miss of an aggregate over hidden rows", "/v1/why-not", goal="greatest(1)"),
+    one("what is missing of a hidden row", "/v1/missing", goal="known(C3)", top=20),
+    one("the steps of a hidden sum", "/v1/why", goal="everything(?t)"),
+    asks("arithmetic on a hidden value", "threshold(?x), ?x - 70000 > 0"),
+    asks("a disjunction of a hidden and a shown row", "known(?c), !north(?c)"),
+    one("an order of hidden rows", "/v1/query", query="placed(?o, ?c, ?a), ?a > 500", start=1),
+    one(
+        "what if everything were taken away",
+        "/v1/what-if",
+        goal="numbers(0)",
+        remove=["customer(?a, ?b, ?c, ?d)"],
+    ),
+    supposes("what if a row were twice", "total(C3, 1)", add=["placed(3, C3, 1)"]),
+    # "No other origin is let in."
+    Attack(
+        "a page of another place",
+        (
+            Call(
+                "/v1/prove",
+                {"goal": "north(C1)"},
+                ADMIN,
+                headers=(("Origin", "https://else.where"),),
+            ),
+        ),
+        refused=True,
+    ),
+    Attack(
+        "a page without an origin",
+        (Call("/v1/log", {}, ADMIN, headers=(("Origin", "null"),)),),
+        refused=True,
+    ),
+    # "`GET /metrics` ... needs a token", "`/v1/log` is for admins", files of the explorer alone.
+    Attack("figures without a token", (Call("/metrics", {}, NOBODY, "GET"),), refused=True),
+    Attack(
+        "a file beside the explorer",
+        (Call("/explore/../../operations.py", {}, NOBODY, "GET"),),
+        refused=True,
+    ),
+    Attack(
+        "a coded path beside the explorer",
+        (Call("/explore/%2e%2e/operations.py", {}, NOBODY, "GET"),),
+        refused=True,
+    ),
+    Attack(
+        "a certificate by a path",
+        (Call("/v1/certificates/..%2f..%2fconstat.yaml", {}, VIEWER, "GET"),),
+        refused=True,
+    ),
+)
+
+ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE)
