@@ -229,7 +229,7 @@ def read_document(given: Arguments) -> Document | None:
     query, variables = given.get("query"), given.get("variables")
     variables = {} if variables is None else variables
     name = given.get("operationName")
-    if not isinstance(query, str) or not isinstance(variables, dict):
+    if not isinstance(query, str) or not query.strip() or not isinstance(variables, dict):
         return None
     if not isinstance(name, str | None):
         return None

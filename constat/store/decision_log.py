@@ -136,7 +136,10 @@ def read_entry(line: bytes) -> Entry:
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise EntryError("it is not JSON of the form that entries have") from None
     if not exact:
-        raise EntryError("it has not exactly the members that entries have")
+        raise EntryError(
+            "it has not exactly the members that entries have: a later version of Constat wrote it,"
+            " or it was changed"
+        )
     entry = Entry(
         sequence=head["sequence"],
         time=head["time"],
