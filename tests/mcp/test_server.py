@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ import pytest
 
 from constat import Session
 from constat.service import References, Refused, Service, new_token
+from tests.examples.shop import ROOT
 from tests.extras import Late
 from tests.servers.keeper import free_port
 
@@ -87,6 +89,27 @@ def test_the_official_client_talks_to_the_command_over_stdio(still_shop: Path) -
             report = await called(client, "verify", certificate=answer["certificate"], sources=True)
             assert (report["accepted"], report["leaves"]) == (True, "unchanged")
         assert any("placed_order" in one for one in heard)
+
+    asyncio.run(main())
+
+
+def test_the_entries_of_the_recipe_start_a_server(still_shop: Path) -> None:
+    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    written = re.search(r"```json\n(.*?)```", page, re.DOTALL)
+    by_command = re.search(r"`claude mcp add constat -- (.*?)`", page)
+    assert written is not None
+    assert by_command is not None
+    entry = json.loads(written[1])["mcpServers"]["constat"]
+    # Both ways of writing it are the same command.
+    assert [entry["command"], *entry["args"]] == by_command[1].split()
+    words = [str(still_shop) if one == "/srv/shop" else one for one in entry["args"]]
+    command = str(Path(sys.executable).parent / entry["command"])
+
+    async def main() -> None:
+        parameters = mcp.StdioServerParameters(command=command, args=words)
+        async with mcp.Client(parameters) as client:
+            answer = await called(client, "prove", goal="is_vip(C001)")
+            assert answer["verdict"] == "PROVED"
 
     asyncio.run(main())
 
