@@ -122,6 +122,7 @@ Examples:
 _ENVIRONMENT: Final = """\
 NO_COLOR         no colour on terminals; TERM=dumb has the same effect
 COLUMNS          how wide the terminal is taken to be, for tables
+CONSTAT_PROJECT  the project of commands that are not told --project
 CONSTAT_DEBUG    show where an error in Constat itself happened
 OPENLINEAGE_API_KEY
                  the key of the collector for `constat export --send`
@@ -130,6 +131,9 @@ CONSTAT_KEY_PASSPHRASE
 ANTHROPIC_API_KEY
                  the key of models of this provider, unless `key:` in
                  constat.yaml names another variable (see `constat models`)
+OTEL_EXPORTER_OTLP_ENDPOINT
+                 the collector that spans of OpenTelemetry are sent to, as
+                 OTEL_SERVICE_NAME unless OTEL_SDK_DISABLED is true
 SPARK_REMOTE     the Spark Connect server of `run --engine spark`, without
                  --remote
 others           those that constat.yaml names as ${NAME}, in connections and

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 # `constat.yaml` is never quoted, because it may hold a password.
 
 project_option = click.option(
-    "--project", metavar="DIR", help="The project; by default the one that this folder is in."
+    "--project",
+    metavar="DIR",
+    envvar="CONSTAT_PROJECT",
+    help="The project; by default the one that this folder is in.",
 )
 
 

@@ -58,16 +58,15 @@ def set_up() -> bool:
     if not wished or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     from opentelemetry import trace  # noqa: PLC0415  heavy library, loaded on first use
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415  as above
-        OTLPSpanExporter,
-    )
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  as above
-    from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415  as above
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  as above
+    from opentelemetry.exporter.otlp.proto.http import trace_exporter  # noqa: PLC0415  heavy library, loaded on first use
+    from opentelemetry.sdk import resources  # noqa: PLC0415  heavy library, loaded on first use
+    from opentelemetry.sdk import trace as sdk  # noqa: PLC0415  heavy library, loaded on first use
+    from opentelemetry.sdk.trace import export  # noqa: PLC0415  heavy library, loaded on first use
 
     named = os.environ.get("OTEL_SERVICE_NAME") or "constat"
-    provider = TracerProvider(resource=Resource.create({"service.name": named}))
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": named}))
+    exporter = trace_exporter.OTLPSpanExporter()
+    provider.add_span_processor(export.BatchSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
     return True
 
@@ -107,7 +106,7 @@ def span(
 
 def fail(made: Any, kind: str) -> None:  # noqa: ANN401  a span
     """Say that what a span is of has failed."""
-    from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415  loaded when it is used
+    from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415  heavy library, loaded on first use
 
     made.set_attribute("error.type", kind)
     made.set_status(Status(StatusCode.ERROR))
@@ -157,7 +156,7 @@ class EventSpans:
         self._fetches.clear()
 
     def _begin(self, name: str, keys: int) -> None:
-        from opentelemetry import trace  # noqa: PLC0415  loaded when it is used
+        from opentelemetry import trace  # noqa: PLC0415  heavy library, loaded on first use
 
         told = {"constat.predicate": name, "constat.keys": keys}
         made = self._made_by.start_span(f"fetch {name}", context=self._around, attributes=told)

@@ -37,7 +37,7 @@ HEAVY: Final = frozenset(
             "matplotlib",
         ),
         *("networkx", "openai", "packaging", "pandas", "polars", "prometheus_client"),
-        *("pyDatalog", "pyoxigraph", "pypdf"),
+        *("opentelemetry", "pyDatalog", "pyoxigraph", "pypdf"),
         *("rich", "sqlalchemy", "sqlglot"),
     }
 )

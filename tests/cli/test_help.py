@@ -265,3 +265,14 @@ def test_manual_pages_say_what_the_help_says(tmp_path: Path) -> None:
             check=False,
         )
         assert "warning" not in shown.stderr, (file.name, shown.stderr)
+
+
+def test_a_variable_names_the_project_and_an_option_goes_before_it(
+    still_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("prove", "is_vip(C001)", "--quiet").code == 2
+    monkeypatch.setenv("CONSTAT_PROJECT", str(still_shop))
+    assert run("prove", "is_vip(C001)", "--quiet").code == 0
+    assert run("facts", "list").code == 0
+    assert run("prove", "is_vip(C001)", "--project", tmp_path).code == 2
