@@ -251,11 +251,7 @@ def way_of(stage: Stage) -> str:
 
 
 def _common(tables: PostgresTables, stage: Stage) -> Iterator[str]:
-    """Write the common tables of a stage.
-
-    What may fail is computed once and whole: a column that nothing reads would not be.
-    """
-    kept = " MATERIALIZED" if stage.recursive or _may_fail(stage) else ""
+    """Write the common tables of a stage."""
     names = list(stage.predicates)
     if stage.recursive and len(names) > 1:
         whole = "_and_".join([tables.table(names[0]), "others"])
@@ -268,7 +264,7 @@ def _common(tables: PostgresTables, stage: Stage) -> Iterator[str]:
         return
     for name in names:
         query = _stage_rows(tables, stage, name)
-        yield f"{_quoted(tables.table(name))} AS{kept} (\n{written(query)}\n)"
+        yield f"{_quoted(tables.table(name))} AS (\n{written(query)}\n)"
 
 
 def may_fail(plan: ForwardPlan) -> bool:
@@ -333,7 +329,10 @@ def _reading_once(query: exp.Query) -> exp.Query:
 
 
 def _start(tables: PostgresTables, stage: Stage, relation: Relation) -> exp.Query:
-    """The rows of a relation before any recursion, each once."""
+    """The rows of a relation before any recursion, each once.
+
+    Of a query that is no set PostgreSQL leaves out what nobody reads, also where it would fail.
+    """
     rows = stage.stated.get(relation.name, ())
     if len(rows) > _MOST_STATED:
         raise StrategyError(f"rules state {len(rows):,} of its rows")
