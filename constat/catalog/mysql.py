@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -16,6 +17,7 @@ import pymysql
 from pymysql import converters
 from pymysql.constants import CR, ER, FIELD_TYPE, FLAG
 from pymysql.cursors import Cursor, SSCursor
+from pymysql.protocol import MysqlPacket
 
 from constat.catalog.connection import (
     QueryMistakeError,
@@ -34,7 +36,14 @@ from constat.store.clock import now
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from constat.catalog.connection import Parameter, Question, RawRow, ReadBounds
+    from constat.catalog.connection import (
+        Parameter,
+        Question,
+        RawRow,
+        ReadBounds,
+        Stream,
+        Whole,
+    )
     from constat.catalog.drivers import Target
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
@@ -101,6 +110,23 @@ class Told:
                 return Compared("CAST(? AS DATE)", _NO_DAY)
             case Kind.SYMBOL if _family(self.code, self.letters) is Family.TEXT:
                 return Compared(ordered=False)
+            case _:
+                return None
+
+    def form(self, kind: Kind) -> str | None:
+        """Name the form in which cells come as columns; `None` where they come one by one."""
+        whole = self.code in _SIGNED and self.signed
+        match kind:
+            case Kind.NUMBER if whole:
+                return "int8"
+            case Kind.FLOAT if self.code == FIELD_TYPE.DOUBLE:
+                return "float8"
+            case Kind.DECIMAL if self.code in _DECIMALS:
+                return "digits"
+            case Kind.DATE if self.code == FIELD_TYPE.DATE:
+                return "date"
+            case Kind.SYMBOL if _family(self.code, self.letters) is Family.TEXT:
+                return "text"
             case _:
                 return None
 
@@ -216,6 +242,14 @@ def meaning(problem: Exception) -> Trouble:
 
 
 _BATCH: Final = 1_000
+_PACKETS: Final = 50_000
+# What a number takes as a text, at most.
+_BYTES_OF_FIELD: Final = 24
+# How packets begin that are no rows; one that is full goes on in the next.
+_ERROR: Final = b"\xff"
+_END: Final = b"\xfe"
+_LONGEST_END: Final = 9
+_WHOLE_PACKET: Final = (1 << 24) - 1
 _CANCEL_SECONDS: Final = 2
 _LONGEST_GROUP: Final = 1 << 26
 # How an output column is named whose cells are floats of 32 bits.
@@ -487,6 +521,44 @@ class MysqlConnection(ServerConnection[_Link]):
             raise QueryMistakeError(_CUT, hint="cast to types that hold every value")
         self._compare(question.tables)
 
+    def _in_columns(self, whole: Whole, question: Question, bounds: ReadBounds) -> Stream | None:
+        """Read all rows into columns, from the packets in which they come."""
+        told = self._outputs_told.get(whole.guarded.text, ())
+        forms = [one.form(kind) for one, kind in zip(told, whole.kinds, strict=False)]
+        if len(forms) != len(whole.kinds) or None in forms:
+            return super()._in_columns(whole, question, bounds)
+        from constat.catalog.row_streams import FORMS, fetched  # noqa: PLC0415  loaded when it is used
+
+        rows = partial(self._packets, question, bounds)
+        batches = partial(self._batched, rows, bounds, partial(_letters, len(forms)))
+        named = [FORMS[one] for one in forms if one is not None]
+
+        def read() -> Iterator[Mapping[str, Any]]:
+            with closing(batches()) as found:
+                for batch in found:
+                    yield fetched(batch, named)
+
+        return self._streaming().copied(whole, named, question, read, bounds)
+
+    def _packets(self, question: Question, bounds: ReadBounds) -> Generator[list[bytes]]:
+        """Run a query and yield its rows as they come over the wire."""
+        self._limit(bounds)
+        text, parameters = driver_text(question, "format")
+        cursor = self._link.cursor(SSCursor)
+        try:
+            cursor.execute(text, parameters)
+            result = cursor._result  # type: ignore[attr-defined]  # noqa: SLF001  as in _open
+            packets = iter(partial(_packet, self._link, result), None)
+            while batch := list(islice(packets, _PACKETS)):
+                yield batch
+            cut = result.warning_count and self._cut_short()
+            cursor.close()
+        finally:
+            cursor._result = None  # type: ignore[attr-defined]  # noqa: SLF001  as in _open
+        if cut:
+            raise QueryMistakeError(_CUT, hint="cast to types that hold every value")
+        self._compare(question.tables)
+
     def _fetched(
         self, cursor: SSCursor, text: str, parameters: Sequence[Parameter] | None
     ) -> Generator[list[RawRow]]:
@@ -669,6 +741,31 @@ class MysqlConnection(ServerConnection[_Link]):
     def _shut(self) -> None:
         with suppress(*self.errors):
             self._cut()
+
+
+def _packet(link: _Link, result: Any) -> bytes | None:  # noqa: ANN401  the driver's own
+    """Give the next row; `None` behind the last, as the driver would have noted it."""
+    data: bytes = b""
+    while True:
+        header = link._read_bytes(4)  # type: ignore[attr-defined]  # noqa: SLF001  there is no other way
+        size = int.from_bytes(header[:3], "little")
+        link._next_seq_id = (header[3] + 1) % 256  # type: ignore[attr-defined]  # noqa: SLF001  as above
+        data += link._read_bytes(size)  # type: ignore[attr-defined]  # noqa: SLF001  as above
+        if size < _WHOLE_PACKET:
+            break
+    if data[:1] == _ERROR:
+        result.unbuffered_active = False
+        MysqlPacket(data, link.encoding).raise_for_error()
+    if data[:1] == _END and len(data) < _LONGEST_END:
+        result.warning_count = int.from_bytes(data[1:3], "little")
+        result.unbuffered_active = False
+        return None
+    return data
+
+
+def _letters(fields: int, batch: list[bytes]) -> int:
+    """Count about what the texts of some rows hold."""
+    return max(0, sum(map(len, batch)) - len(batch) * fields * _BYTES_OF_FIELD)
 
 
 def _spelled(listed: Sequence[tuple[Any, ...]]) -> Iterator[str]:

@@ -531,15 +531,21 @@ class PostgresqlConnection(ServerConnection[_Link]):
         forms = [self._form(one) for one in types]
         if self._names.exact or not forms or None in forms:
             return None
-        from constat.catalog.row_streams import FORMS  # noqa: PLC0415  loaded when it is used
+        from constat.catalog.row_streams import FORMS, unpacked  # noqa: PLC0415  loaded when it is used
 
         cast = {n for n, one in enumerate(types) if one in _CAST}
         outputs = [f"c{n}::text" if n in cast else f"c{n}" for n in range(len(types))]
         plain = typed_whole(whole.guarded, len(types), outputs=outputs)
         question = ranged(plain, self._told_ranges(whole))
         rows = partial(self._copied, question, bounds)
-        read = partial(self._batched, rows, bounds, partial(_letters, len(types)))
+        batches = partial(self._batched, rows, bounds, partial(_letters, len(types)))
         named = [FORMS[one] for one in forms if one is not None]
+
+        def read() -> Iterator[Mapping[str, Any]]:
+            with closing(batches()) as found:
+                for batch in found:
+                    yield unpacked(batch, named)
+
         return self._streaming().copied(whole, named, question, read, bounds)
 
     def _unique(self, table: str) -> Sequence[frozenset[str]]:

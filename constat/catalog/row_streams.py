@@ -21,7 +21,7 @@ from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy.typing as npt
 
@@ -84,10 +84,10 @@ class RowStreams:
         whole: Whole,
         forms: Sequence[Form],
         question: Question,
-        read: Callable[[], Iterable[list[bytes]]],
+        read: Callable[[], Iterable[Mapping[str, npt.NDArray[Any]]]],
         bounds: ReadBounds,
     ) -> Stream | None:
-        """Give all rows that come in PostgreSQL's binary form, as `stream` does for others."""
+        """Give all rows that come as arrays in some forms, as `stream` does for others."""
         if whole not in self._found:
             self._found[whole] = self._copy(whole, forms, question, read, bounds)
         return self._found[whole]
@@ -97,7 +97,7 @@ class RowStreams:
         whole: Whole,
         forms: Sequence[Form],
         question: Question,
-        read: Callable[[], Iterable[list[bytes]]],
+        read: Callable[[], Iterable[Mapping[str, npt.NDArray[Any]]]],
         bounds: ReadBounds,
     ) -> Stream | None:
         name = self._fresh()
@@ -110,9 +110,9 @@ class RowStreams:
         listed = ", ".join(f"c{n} {one.stored}" for n, one in enumerate(forms))
         session.own(f'CREATE TABLE "{name}" ({listed})')
         try:
-            for batch in read():
+            for arrays in read():
                 check_interrupted()
-                session.load(name, unpacked(batch, forms), bounds.seconds)
+                session.load(name, arrays, bounds.seconds)
         except ValueError:
             session.own(f'DROP TABLE "{name}"')
             return None
@@ -374,3 +374,60 @@ def _texts(
     found[:] = [str(whole[begin:end], "utf-8") for begin, end in pairs]
     found[nulls] = None
     return found
+
+
+# A row of MariaDB's text form is one packet: for each field its length and its text. The length is
+# one byte, or two or three behind 252 and 253; 251 is NULL. Reference:
+# https://mariadb.com/kb/en/result-set-packets/ and .../protocol-data-types/
+
+_NULL: Final = 251
+_TWO: Final = 252
+_THREE: Final = 253
+
+
+def fetched(rows: Sequence[bytes], forms: Sequence[Form]) -> dict[str, npt.NDArray[Any]]:
+    """Give the columns of some rows; raises `ValueError` for a row or a cell of another form."""
+    # Of a short row at the end three bytes of a length are read all the same.
+    whole = b"".join(rows) + bytes(4)
+    data = np.frombuffer(whole, np.uint8)
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    ends = np.cumsum(sizes)
+    places = ends - sizes
+    found = {}
+    for number, form in enumerate(forms):
+        if np.any(places >= ends):
+            raise ValueError("a row ends too early")
+        first, second, third, fourth = (data[places + n].astype(np.int64) for n in range(4))
+        if np.any(first > _THREE):
+            raise ValueError("a field is too long")
+        nulls = first == _NULL
+        lengths = np.where(first < _NULL, first, np.where(nulls, 0, second + (third << 8)))
+        lengths += np.where(first == _THREE, fourth << 16, 0)
+        begins = places + 1 + np.where(first == _TWO, 2, np.where(first == _THREE, 3, 0))
+        places = begins + lengths
+        if np.any(places > ends):
+            raise ValueError("a field ends behind its row")
+        found[f"c{number}"] = _read_texts(whole, begins, places, nulls, form)
+    if np.any(places != ends):
+        raise ValueError("a row has more than its fields")
+    return found
+
+
+def _read_texts(
+    whole: bytes,
+    begins: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    nulls: npt.NDArray[np.bool_],
+    form: Form,
+) -> npt.NDArray[Any]:
+    """Read values from the texts by which a server spells them."""
+    if not form.array:
+        return _texts(whole, begins, ends, nulls)
+    pairs = zip(begins.tolist(), ends.tolist(), strict=True)
+    spelled = np.array([whole[begin:end] for begin, end in pairs])
+    if form.unit:
+        spelled[nulls] = b"NaT"
+        return spelled.astype("U10").astype("datetime64[D]").astype("datetime64[us]")
+    spelled[nulls] = b"0"
+    values = spelled.astype(np.dtype(form.array).newbyteorder("="))
+    return np.ma.masked_array(values, nulls) if nulls.any() else values

@@ -301,7 +301,7 @@ class ServerConnection(ABC, Generic[Link]):
         rows: Callable[[], Generator[list[_Raw]]],
         bounds: ReadBounds,
         weigh: Callable[[list[_Raw]], int],
-    ) -> Iterator[list[_Raw]]:
+    ) -> Generator[list[_Raw]]:
         """Yield what a query gives within the bounds; `weigh` says what texts a batch holds."""
         if self._lost:
             raise SourceFailureError(LOST, "C0555")

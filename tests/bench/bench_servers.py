@@ -198,7 +198,7 @@ def case(goal: str, engine: str, folder: Path) -> None:
         if answers.stopped:
             _say("{}")
             return
-        found = timed(lambda _: session.query(goal, engine=how, check="off"), 3)
+        found = timed(lambda _: session.query(goal, engine=how, check="off"), 2)
     _say(json.dumps({**found, "rows": len(answers.rows)}))
 
 
@@ -251,6 +251,8 @@ def main() -> int:
             (folder / "rules.dl").write_text(RULES, encoding="utf-8")
             _say(f"{given.kind}, {given.rows:,} orders, check {given.check}")
             if given.cases:
+                text = (CONFIGURATION % database.uri).replace("seconds: 600", "seconds: 20", 1)
+                (folder / "constat.yaml").write_text(text, encoding="utf-8")
                 _cases(given, folder)
                 return 0
             for name, (goal, query) in GOALS.items():
