@@ -22,8 +22,9 @@ Why a check that passes means that every row is proved and none is missing (sema
   comes in (i). It ends with a round that brings nothing: then it is closed under its rules (ii).
 - Where its relations have two columns and its rules are chains, the rounds are products of matrices
   of bits: `matrices` says why a bit is a row with an instance (i, ii).
-- A recursive threshold is looked at over the rows of earlier rounds as a whole, so summands of
-  lower rank alone pass the bound; at the end no summand may be negative (i).
+- A group of a recursive threshold is added up over all rows of earlier rounds, so summands of
+  lower rank alone pass the bound; at the end no summand may be negative (i). Before its component
+  counts as closed the rule is looked at over all rows (ii).
 - A term that errs fails its statement, and the check says that it cannot say. So where it passes,
   no instance errs that could leave a row open (semantics 9).
 - Where constants of the question lead on through keys, only rows that bear on it are computed:
