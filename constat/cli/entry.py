@@ -138,6 +138,9 @@ _SECTIONS: Final = (
 def cli() -> None:
     """Answer questions with proofs that an independent program can check.
 
+    Each command also takes -q (no remarks on stderr) and -v (what is asked
+    meanwhile, on stderr); --project or CONSTAT_PROJECT names the project.
+
     Example:
       constat prove "is_vip(C001)"
     """

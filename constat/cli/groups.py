@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -50,8 +50,21 @@ profile_option = click.option(
 )
 
 
+def _keep_wish(ctx: Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  as click calls it
+    if value and param.name is not None:
+        ctx.meta[f"constat.{param.name}"] = True
+
+
 class PlainCommand(click.Command):
-    """A command with plain help."""
+    """A command with plain help, and with `-q` and `-v`, of which `constat --help` tells."""
+
+    def get_params(self, ctx: Context) -> list[click.Parameter]:
+        """Give the options of the command, and of those of every command the others."""
+        own = super().get_params(ctx)
+        taken = {name for one in own for name in one.opts}
+        how: Any = {"is_flag": True, "expose_value": False, "hidden": True, "callback": _keep_wish}
+        every = (click.Option(["-q", "--quiet"], **how), click.Option(["-v", "--verbose"], **how))
+        return [*own, *(one for one in every if taken.isdisjoint(one.opts))]
 
     def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         """Write the help."""

@@ -120,6 +120,8 @@ Examples:
 """
 
 _ENVIRONMENT: Final = """\
+NETRC            the file of names and passwords for indexes of packages,
+                 in place of ~/.netrc
 NO_COLOR         no colour on terminals; TERM=dumb has the same effect
 COLUMNS          how wide the terminal is taken to be, for tables
 CONSTAT_PROJECT  the project of commands that are not told --project

@@ -17,6 +17,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
+import click
+
 from constat.diagnostics import ConstatError, Diagnostic, render, to_json
 from constat.diagnostics.interruption import check_interrupted
 
@@ -77,8 +79,15 @@ def complain(message: str) -> None:
 
 
 def note(message: str) -> None:
-    """Write a remark on stderr."""
-    _put(sys.stderr, safe(message) + "\n")
+    """Write a remark on stderr, unless the command was told to be quiet."""
+    if not wished("quiet"):
+        _put(sys.stderr, safe(message) + "\n")
+
+
+def wished(how: str) -> bool:
+    """Tell whether the command that runs was told to be `quiet`, or `verbose`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(f"constat.{how}"))
 
 
 def show_error(

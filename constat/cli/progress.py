@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from constat.cli.output import note, wished
 from constat.evaluation import (
     CallFinished,
     CallStarted,
@@ -39,6 +40,9 @@ _PAUSE: Final = 0.2
 @contextmanager
 def watching() -> Iterator[Observer]:
     """Give an observer that shows what happens, while it happens."""
+    if wished("verbose"):
+        yield _say
+        return
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield ignore_event
         return
@@ -47,6 +51,14 @@ def watching() -> Iterator[Observer]:
         yield line.tell
     finally:
         line.remove()
+
+
+def _say(event: Event) -> None:
+    """Write a line for what happens, without a value of a source."""
+    from constat.service import what_happens  # noqa: PLC0415  loaded when it is used
+
+    if told := what_happens(event):
+        note(told)
 
 
 class _Line:

@@ -276,3 +276,20 @@ def test_a_variable_names_the_project_and_an_option_goes_before_it(
     assert run("prove", "is_vip(C001)", "--quiet").code == 0
     assert run("facts", "list").code == 0
     assert run("prove", "is_vip(C001)", "--project", tmp_path).code == 2
+
+
+def test_each_command_can_be_quiet_and_verbose() -> None:
+    found = list(every_command())
+    assert len(found) > 80
+    for words, command in found:
+        options = {name for one in command.get_params(click.Context(command)) for name in one.opts}
+        assert {"-q", "-v"} <= options, words
+
+
+def test_a_verbose_command_says_what_it_asks_and_a_quiet_one_nothing(still_shop: Path) -> None:
+    asked = ("query", "is_vip(?c)", "--project", still_shop)
+    loud, plain, quiet = run(*asked, "-v"), run(*asked), run(*asked, "-q")
+    assert loud.out == plain.out == quiet.out
+    assert "call 1: " in loud.err
+    assert "C001" not in loud.err
+    assert quiet.err == ""
