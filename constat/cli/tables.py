@@ -251,6 +251,8 @@ def _counts(answers: Answers) -> str:
     noun = "answer" if total == 1 else "answers"
     least = total if answers.fewest is None else answers.fewest
     shown = f"{total:,}" if least == total else f"{least:,} to {total:,}"
+    if [words for _, words in parts] == ["unresolved"]:
+        return f"No answer is certain; {shown} may hold"
     if len(parts) == 1:
         return f"{shown} {noun}, {'' if total == 1 else 'all '}{parts[0][1]}"
     return f"{shown} {noun}: " + ", ".join(f"{count:,} {words}" for count, words in parts)

@@ -37,7 +37,7 @@ _LEVELS: Final = (
     ("declared", "somebody vouches that nothing is missing"),
     ("re-runnable", "the source's query, which can be run again"),
     ("inline", "every row that the sources answered, all looked at"),
-    ("derived", "the rules: none gives more"),
+    ("derived", "its rules, which were followed to the rows: none of them gives it"),
 )
 _STATES: Final = (
     ("absent", "does not hold"),

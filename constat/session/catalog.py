@@ -23,6 +23,8 @@ from constat.catalog.file_tables import guess_cells, null_said, odd_cells
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.described import OPERATION
 from constat.catalog.schema.drafting import (
+    MOST_COLUMNS,
+    TOO_MANY,
     draft_text,
     drafted,
     folded_columns,
@@ -434,6 +436,14 @@ def hints_of(
                 elif of_files:
                     text += "; `null` beside `file` lists what says that there is no value"
                 yield text
+        many = [name for name, reason in one.left_out if reason == TOO_MANY]
+        if many:
+            most = ", ".join(f"`{name}`" for name in many[:_MOST_FOLDED])
+            more = f" and {len(many) - _MOST_FOLDED:,} more" if len(many) > _MOST_FOLDED else ""
+            yield (
+                f"{one.name}: a draft has {MOST_COLUMNS} columns at most, and {most}{more} are left"
+                f" out: add what rules need to `.decl {one.name}` and to its query"
+            )
         found = near_key_of(one)
         if found is not None and not found[0].is_key:
             near, name = found

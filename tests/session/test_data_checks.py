@@ -243,3 +243,10 @@ def test_a_cell_that_is_no_value_is_the_reason_and_not_a_null_beside_it(days: Pa
         "database files: query of days, column rain (declared number) is not an integer [C0525];"
         " where no rule reads it, `@[key = ...]` before `.decl` leaves it unread"
     )
+
+
+def test_rows_of_which_none_is_decided_are_not_called_answers(days: Path) -> None:
+    rule = ".decl windy(i: number) windy(?i) :- days(id = ?i, wind = ?w), ?w > 1."
+    (days / "r.dl").write_text(CELLS + rule)
+    said = run("query", "windy(?i), ?i < 5", "--project", days).out
+    assert "\nNo answer is certain; 4 may hold. " in said

@@ -918,3 +918,14 @@ def test_what_a_table_of_sqlite_may_lack_and_no_row_lacks_is_no_maybe(tmp_path: 
     found = run("prove", "sale(id = 7, price = ?p)", *here)
     assert (found.code, "column price is NULL; if it may be" in found.out) == (4, True)
     assert run("prove", "sale(id = 8, price = 4.0)", *here).code == 0
+
+
+def test_columns_that_a_draft_of_a_very_wide_table_leaves_out_are_named(tmp_path: Path) -> None:
+    names = ["id", *(f"c{n}" for n in range(1, 45))]
+    rows = "".join(",".join(str(n * m) for m in range(1, 46)) + "\n" for n in (1, 2))
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + rows)
+    begun = run("init", tmp_path / "wide.csv", "--directory", tmp_path)
+    assert (
+        "wide: a draft has 40 columns at most, and `c40`, `c41`, `c42` and 2 more are left out: add"
+        " what rules need to `.decl wide` and to its query"
+    ) in begun.out

@@ -104,6 +104,8 @@ RESERVED_SQL: Final = frozenset(
 
 
 MOST_COLUMNS: Final = 40
+TOO_MANY: Final = "too many"
+"""Why a draft leaves a column out of a very wide table."""
 _LONGEST_COMMENT: Final = 160
 _LONGEST_REMARK: Final = 500
 NO_REMARKS: Final[Mapping[str, Sequence[str]]] = MappingProxyType({})
@@ -323,7 +325,7 @@ def _predicate(
         elif one.kind is None:
             left_out.append((name, "it holds bytes"))
         elif not wanted and len(chosen) >= MOST_COLUMNS:
-            left_out.append((name, "too many"))
+            left_out.append((name, TOO_MANY))
         else:
             chosen.append(one)
     columns: dict[str, DraftedColumn] = {}
