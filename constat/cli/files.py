@@ -11,6 +11,7 @@ import contextlib
 import os
 import stat
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -49,9 +50,19 @@ def write_certificate(path: str, content: bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str, *, last: bool = False, private: bool = False) -> Iterator[BinaryIO]:
-    """Give a stream whose bytes become the file once all are written, and nothing before."""
+    """Give a stream whose bytes become the file once all are written, and nothing before.
+
+    `-` is stdout.
+    """
     _require_name(path)
     try:
+        if path == "-":
+            content = BytesIO()
+            yield content
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content.getvalue())
+            sys.stdout.buffer.flush()
+            return
         given = Path(path)
         if given.exists() and not stat.S_ISREG(given.stat().st_mode):
             # A device or a pipe must be written to; a rename would replace it.

@@ -66,6 +66,15 @@ class PlainCommand(click.Command):
         every = (click.Option(["-q", "--quiet"], **how), click.Option(["-v", "--verbose"], **how))
         return [*own, *(one for one in every if taken.isdisjoint(one.opts))]
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the arguments; where a file to write is `-`, what else is told goes to stderr."""
+        rest = super().parse_args(ctx, args)
+        for one in self.params:
+            written = one.name in {"certificate", "output"} and str(one.metavar).startswith("FILE")
+            if written and ctx.params.get(str(one.name)) == "-":
+                ctx.meta["constat.piped"] = True
+        return rest
+
     def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         """Write the help."""
         write_plain(self.help, formatter)

@@ -59,18 +59,18 @@ def safe(text: str) -> str:
 
 def write(text: str) -> None:
     """Write a result on stdout, with a line end."""
-    _put(sys.stdout, safe(text) + "\n")
+    _put(_results(), safe(text) + "\n")
 
 
 def write_json(value: object) -> None:
     """Write a result as JSON on stdout."""
-    _put(sys.stdout, json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+    _put(_results(), json.dumps(value, indent=2, ensure_ascii=True) + "\n")
 
 
 def write_heading(text: str, style: str) -> None:
     """Write a line on stdout, in colour on a terminal."""
     shown = safe(text)
-    _put(sys.stdout, f"\x1b[1;{style}m{shown}\x1b[0m\n" if coloured(sys.stdout) else shown + "\n")
+    _put(_results(), f"\x1b[1;{style}m{shown}\x1b[0m\n" if coloured(sys.stdout) else shown + "\n")
 
 
 def complain(message: str) -> None:
@@ -84,8 +84,13 @@ def note(message: str) -> None:
         _put(sys.stderr, safe(message) + "\n")
 
 
+def _results() -> TextIO:
+    """Give where results are told: not on stdout where a file of the command is written there."""
+    return sys.stderr if wished("piped") else sys.stdout
+
+
 def wished(how: str) -> bool:
-    """Tell whether the command that runs was told to be `quiet`, or `verbose`."""
+    """Tell whether the command that runs was told to be `quiet` or `verbose`, or is `piped`."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(f"constat.{how}"))
 
@@ -125,7 +130,7 @@ def show_failure(
 def write_pieces(pieces: Iterable[str]) -> None:
     """Write a long result on stdout as it is made; stop making it when its reader has gone."""
     for chunk in joined(pieces):
-        if not _put(sys.stdout, chunk):
+        if not _put(_results(), chunk):
             return
 
 
@@ -180,7 +185,7 @@ def joined(pieces: Iterable[str]) -> Iterator[str]:
 
 def write_diagnostics(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str]) -> None:
     """Write diagnostics as a result, on stdout."""
-    _put(sys.stdout, render(diagnostics, texts, colour=coloured(sys.stdout)))
+    _put(_results(), render(diagnostics, texts, colour=coloured(sys.stdout)))
 
 
 def bold(text: str) -> str:

@@ -20,7 +20,7 @@ import pytest
 from constat.cli.entry import cli
 from constat.cli.help import TOPICS, topic_text
 from tests.cli.records import make_records, restore
-from tests.cli.running import Ran, run
+from tests.cli.running import Ran, run, run_process
 from tests.examples.shop import ROOT, copy_shop
 
 if TYPE_CHECKING:
@@ -293,3 +293,18 @@ def test_a_verbose_command_says_what_it_asks_and_a_quiet_one_nothing(still_shop:
     assert "call 1: " in loud.err
     assert "C001" not in loud.err
     assert quiet.err == ""
+
+
+def test_a_certificate_goes_through_a_pipe(still_shop: Path) -> None:
+    where = ("--project", str(still_shop))
+    made = run_process("prove", "is_vip(C001)", "--certificate", "-", *where, cwd=still_shop)
+    assert made.code == 0
+    assert made.json["format"].startswith("constat-cert/")
+    assert "PROVED: is_vip(C001)" in made.err
+    checked = run_process("verify", "-", given=made.out.encode())
+    assert checked.code == 0, checked.err
+    shown = run_process("export", "-", "--to", "markdown", "-o", "-", given=made.out.encode())
+    assert shown.out.startswith("#")
+    rows = run_process("query", "is_vip(?c)", "--format", "csv", "-o", "-", *where, cwd=still_shop)
+    assert rows.out.splitlines()[:2] == ["c,verdict,assumptions", "C001,PROVED,"]
+    assert not (still_shop / "-").exists()
