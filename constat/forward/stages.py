@@ -196,7 +196,7 @@ _STATEMENTS = frozenset({Strategy.STATEMENT, Strategy.CTE, Strategy.LOOP})
 _BYTES = 8
 # A statement costs some milliseconds, arrays of so many rows less; and so many candidates at most
 # are made of them before statements are tried after all.
-_FEW = 50_000
+_FEW = 100_000
 _MOST = MappingProxyType({Strategy.RUNS: 4_000_000, Strategy.BITMAP: 40_000_000})
 
 

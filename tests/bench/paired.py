@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 RECORDED: Final = Path(__file__).with_name("ratios.json")
-PAIRED: Final = ("w2", "w3", "w4", "kin", "bom", "near", "texts")
+PAIRED: Final = ("kin", "near", "texts")
 """The workloads that DuckDB can say in one statement, and that take longer than a start."""
 _RUNS: Final = 5
 _CHANGE: Final = 2.0
