@@ -52,6 +52,7 @@ from constat.syntax.surface import (
     SurfaceTerm,
     Wildcard,
 )
+from constat.syntax.words import RESERVED
 
 # Columns that a body leaves out become `_`; `column = _` becomes a variable of its own, because
 # what is written is read. Heads and facts write all columns. Later passes see positions only.
@@ -121,7 +122,8 @@ class NamedArguments:
         """
         predicate = self.known.get(atom.predicate)
         if predicate is None:
-            if atom not in self.reported:
+            if atom not in self.reported and atom.predicate not in RESERVED:
+                # That a word of the language names no relation has been said.
                 self.reported.add(atom)
                 known = sorted(self.known)
                 place = atom.span

@@ -266,3 +266,10 @@ def test_a_cell_that_may_be_null_is_read_where_its_column_is_written(
     program = parse_text(".decl shipped(id: number, @[null = maybe] d: Date)", "rules.dl", [])
     terms = parse_goal(goal, program).terms
     assert [one.name for one in terms if isinstance(one, Variable)] == names
+
+
+def test_a_relation_that_a_goal_lacks_is_not_declared_by_a_word_of_the_language() -> None:
+    with pytest.raises(ConstatError) as caught:
+        parse_goal("max(1)", PROGRAM)
+    (found,) = caught.value.diagnostics
+    assert "`.decl max_(x: symbol)`" in found.help

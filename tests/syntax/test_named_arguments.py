@@ -152,3 +152,8 @@ def test_a_column_that_is_left_out_is_a_wildcard_of_its_own() -> None:
     atoms = [one.atom for one in program.rules[0].body if isinstance(one, Positive)]
     wild = [one.name for atom in atoms for one in atom.terms if isinstance(one, Variable)]
     assert wild == ["_1", "c", "_2", "_3", "c", "_4"]
+
+
+def test_a_word_of_the_language_as_a_relation_is_told_once() -> None:
+    _, found = read(ORDERS + "vip(?c) :- orders(customer = ?c), !count(customer = ?c).")
+    assert [(one.code, one.help) for one in found] == [("C0125", "write `count_`")]

@@ -12,6 +12,7 @@ from constat.diagnostics import Diagnostic, Related, Span
 from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate, parse_value
 from constat.syntax.mistakes.habits import near_name
 from constat.syntax.mistakes.spelling import number_edit, quoted, shown
+from constat.syntax.words import RESERVED
 
 _EXAMPLES: Final = MappingProxyType(
     {
@@ -55,7 +56,9 @@ def unknown_predicate(span: Span, name: str, known: list[str], whole: str = "") 
     names = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")  # noqa: PLR2004  a line full
     edit = f"write `{near}`"
     if not near:
-        edit = f"declare it, `.decl {shown(name)}(x: symbol)`, and write a rule that gives it"
+        # A word of the language names no relation, so that one is called a little otherwise.
+        called = f"{name}_" if name in RESERVED else shown(name)
+        edit = f"declare it, `.decl {called}(x: symbol)`, and write a rule that gives it"
     if not known:
         edit = f"name the rule files under `rules:` in constat.yaml; else {edit}"
     return Diagnostic(
