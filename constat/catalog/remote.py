@@ -488,7 +488,7 @@ class _Gcs(_Place):
 def _claim(account: Mapping[str, str], now: int) -> str:
     """Sign what an account says of itself: a JSON Web Token, RS256."""
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415  heavy library, loaded on first use
-    from cryptography.hazmat.primitives.asymmetric import padding, rsa  # noqa: PLC0415  as above
+    from cryptography.hazmat.primitives.asymmetric import padding, rsa  # noqa: PLC0415  heavy library, loaded on first use
 
     key = serialization.load_pem_private_key(account["private_key"].encode(), None)
     if not isinstance(key, rsa.RSAPrivateKey):
