@@ -269,6 +269,18 @@ def test_few_rows_among_many_that_may_be_stay_sorted_and_many_become_bits(
     assert report.strategy == "bitmap"
 
 
+def test_rows_that_are_given_stay_where_sorted_rows_become_bits() -> None:
+    edges: Rows = {(n, n + 1) for n in range(40)}
+    given: Rows = {(7, 39), (40, 0)}
+    made = case(PATH)
+    found, report = compute(
+        made, {"edge": edges, "path": given}, Strategy.BITMAP, tuning=Tuning(sparse=0)
+    )
+    assert report.strategy == "bitmap"
+    assert (40, 0) in found["path"]
+    assert found == compute(made, {"edge": edges, "path": given})[0]
+
+
 def test_a_stage_is_given_up_after_so_many_candidates() -> None:
     made, inputs = case(PATH), {"edge": columns_of(CHAIN, 2)}
     found, _ = run_stage(made.stage, made.plan, inputs, len, Strategy.RUNS, Resources(), most=40)
