@@ -496,9 +496,11 @@ def _nulls(places: Sequence[int]) -> str:
 
 def _is_of(written: str, kind: Kind) -> bool:
     """Whether a column that comes as this type of DuckDB's has values of a kind."""
-    if kind in INTEGERS or kind is Kind.DECIMAL:
-        whole = written.endswith(("INT", "INTEGER"))
-        return whole or (kind is Kind.DECIMAL and written.startswith("DECIMAL"))
+    if kind in INTEGERS:
+        # Spark has no column of 64 bits without a sign.
+        return written.endswith(("INT", "INTEGER", ",0)"))
+    if kind is Kind.DECIMAL:
+        return written.endswith("INT") or written.startswith(("INTEGER", "DECIMAL"))
     return written == type_of(kind)
 
 

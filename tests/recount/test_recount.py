@@ -132,8 +132,8 @@ def test_rows_of_numbers_are_packed_apart(width: int) -> None:
     ("kind", "right", "wrong"),
     [
         ("symbol", "1", (Decimal(1), 1, 1.0, True)),
-        ("number", 1, ("1", Decimal(1), 1.0, True)),
-        ("unsigned", 1, ("1", Decimal(1), 1.0)),
+        ("number", 1, ("1", Decimal("1.5"), 1.0, True)),
+        ("unsigned", 1, ("1", Decimal("1.5"), 1.0)),
         ("float", 1.0, ("1.0", Decimal(1), 1)),
         ("Decimal", Decimal(1), ("1", 1.0)),
         ("Date", "2026-01-01", (date(2026, 1, 1),)),
