@@ -178,10 +178,13 @@ class Gathering:
             return None
         asked = self.served is Serving.ALWAYS
         found: Served | str = ""
-        if isinstance(external, ServedPredicate):
+        if not asked and any(null_policies(predicate)):
+            # Views of its rows are made where they are read first.
+            found = "cells of its rows may be null"
+        elif isinstance(external, ServedPredicate):
             found = external.served(demand, cheaply=not asked)
         if isinstance(found, str):
-            if found or asked:
+            if asked or (found and isinstance(external, ServedPredicate)):
                 self.refused[predicate.name] = found or "no PostgreSQL database tells it"
             return None
         answer = Answer((), (), frozenset(demand.keys), (found.evidence,))

@@ -510,3 +510,31 @@ def test_cells_are_looked_at_where_a_rule_reads_them_and_rows_that_null_lets_com
             with pytest.raises(ConstatError) as refused:
                 session.query(goal, engine="postgres")
             assert {one.code for one in refused.value.diagnostics} == {"C0681"}, goal
+
+
+def test_what_may_be_null_is_read_here_in_bulk_and_not_row_by_row(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, n bigint)",
+        "INSERT INTO t SELECT i, nullif(mod(i, 5), 0) FROM generate_series(1, 25000) AS i",
+        "CREATE TABLE u (n bigint PRIMARY KEY)",
+        "INSERT INTO u VALUES (1), (2)",
+        "ANALYZE t",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl t(id: number, @[null = "none"] n: number)
+    .input t(source="shop", query="SELECT id, n FROM t")
+    .decl u(n: number)
+    .input u(source="shop", query="SELECT n FROM u")
+    .decl met(id: number)
+    @[id = "MET"]
+    met(?i) :- u(?n), t(?i, ?n).
+    """
+    with Session(write(tmp_path, postgresql.uri, rules)) as session:
+        found = session.explain_plan("met(?i)", PlanQuestion(), analyze=True)
+        assert not found.left
+        assert found.here
+        assert not any(one.strategy.startswith(SERVER) for one in found.reports or ())
+        assert len(session.query("met(?i)", engine="forward", check="off")) == 10_000
