@@ -19,6 +19,7 @@ from constat.proof.render import (
     counterexample_lines,
     printable,
     source_lines,
+    stop_lines,
     tree_to_json,
 )
 from constat.proof.sentences import ASKED
@@ -120,8 +121,11 @@ class _Writer:
         elif attempt.stop is None:
             self.line(1, f"rule {attempt.rule}: does not give it")
         else:
-            self.line(1, f"rule {attempt.rule} stops at: {attempt.stop.literal}")
-            self.stop(attempt.stop)
+            stop = attempt.stop
+            said = begin_sentence(stop.sentence, stop.claim) or stop.literal
+            self.line(1, f"rule {attempt.rule} stops at: {said}")
+            for text in stop_lines(stop.required, stop.actual, stop.distance):
+                self.line(2, text)
         if attempt.stop is None and attempt.sentence:
             self.line(2, f"reasoning: {begin_sentence(attempt.sentence, fact)}")
         self.besides(attempt)
@@ -137,9 +141,11 @@ class _Writer:
             left = counted(attempt.tried - len(attempt.candidates), "more candidate")
             self.line(2, f"and {left}")
         for other in attempt.others:
-            self.line(2, f"fails besides: {other.literal}{_because(other)}")
+            said = other.sentence or f"{other.literal}{_because(other)}"
+            self.line(2, f"fails besides: {said}")
         if attempt.untried:
-            self.line(2, f"behind it, not shown to fail: {', '.join(attempt.untried)}")
+            left = counted(len(attempt.untried), "condition")
+            self.line(2, f"behind it, not shown to fail: {left}")
         for proof in attempt.because:
             self.proof(self.refutation.proofs[proof])
         if attempt.unproved:
@@ -152,14 +158,6 @@ class _Writer:
         names = ", ".join(one.rule for one in attempts)
         forms = ", ".join(dict.fromkeys(one.required.removeprefix("= ") for one in stops))
         self.line(1, f"rules {names} are for other forms than {stops[0].actual}: {forms}")
-
-    def stop(self, stop: Obstacle) -> None:
-        for name in ("required", "actual", "distance"):
-            text = getattr(stop, name)
-            if text:
-                self.line(2, f"{name}: {text}")
-        if stop.sentence:
-            self.line(2, f"reasoning: {begin_sentence(stop.sentence, stop.claim)}")
 
     def candidate(self, candidate: Candidate) -> None:
         self.line(2, f"near: {candidate.fact}{_because(candidate.obstacle)}")

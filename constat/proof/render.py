@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.diagnostics import counted
+from constat.logic import SPOKEN
 from constat.proof.levels import LEVEL_WORDS
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.sentences import ASKED
@@ -57,6 +58,8 @@ def _ago(executed_at: str, moment: str) -> str:
 # `failures`, `stopped`. Steps are numbered by their place.
 
 _INDENT: Final = "  "
+_COMPARED: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _MOST_PARAMETERS: Final = 10
 _LONGEST_PARAMETER: Final = 80
 # A walk down a list tells every tail of it; what is cut off here stands in JSON and certificate.
@@ -173,9 +176,10 @@ class _Writer:
         tree = self.tree
         words = tree.verdict.replace("_UNDER", " UNDER assumptions")
         self.line(0, f"{words}: {tree.goal}")
-        if tree.verdict != "UNRESOLVED":
+        # That everything is certain needs no words.
+        if tree.verdict != "UNRESOLVED" and tree.confidence != "1":
             sign = "" if tree.exact else ">= "
-            self.line(0, f"confidence: {sign}{_decimal(tree.confidence)}")
+            self.line(0, f"confidence: {sign}{tree.confidence}")
         for assumption in tree.assumptions:
             self.line(0, f"assuming: {assumption}")
         if tree.as_of:
@@ -227,7 +231,8 @@ class _Writer:
             found.append((0, level, f"completeness: {step.level}, {LEVEL_WORDS[step.level]}"))
         if step.rule and not step.rule.startswith(f"{ASKED}."):
             found.append((0, level, f"rule: {step.rule}"))
-        found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
+        if step.confidence != "1":
+            found.append((0, level, f"confidence: {step.confidence}"))
         reasoning = step.reasoning or step.sentence
         said = begin_sentence(_shortened(reasoning), step.fact)
         found.append((0, level, f"reasoning: {said}"))
@@ -249,15 +254,15 @@ class _Writer:
         """Write how far a rule gets."""
         called = "the goal" if attempt.rule == f"{ASKED}.1" else f"rule {attempt.rule}"
         self.line(0, f"{called}: {_state(attempt.state)}")
-        for name in ("literal", "required", "actual", "distance"):
-            text = getattr(attempt, name)
-            if text:
-                label = "stopped at" if name == "literal" else name
-                self.line(1, f"{label}: {text}")
-        if attempt.sentence:
-            self.line(1, f"reasoning: {begin_sentence(attempt.sentence, self.tree.goal)}")
+        said = begin_sentence(attempt.sentence, self.tree.goal)
+        if attempt.literal:
+            self.line(1, f"stopped at: {said or attempt.literal}")
+        for text in stop_lines(attempt.required, attempt.actual, attempt.distance):
+            self.line(1, text)
+        if said and not attempt.literal:
+            self.line(1, f"reasoning: {said}")
         if attempt.untried:
-            self.line(1, f"not tried: {', '.join(attempt.untried)}")
+            self.line(1, f"not tried: {counted(len(attempt.untried), 'more condition')}")
         self.lines += counterexample_lines(attempt, 1, self.moment)
         if attempt.tried > 1:
             left = counted(attempt.tried - 1, "more candidate")
@@ -389,8 +394,18 @@ def _moment(text: str) -> str:
     return text[:19] + "Z" if text.endswith("Z") else text
 
 
-def _decimal(text: str) -> str:
-    return text if "." in text else f"{text}.0"
+def stop_lines(required: str, actual: str, distance: str) -> list[str]:
+    """Say in words what would be needed where a rule stops, what is there, and how far it is."""
+    told = {"required": in_words(required), "actual": actual, "distance": distance}
+    return [f"{name}: {text}" for name, text in told.items() if text]
+
+
+def in_words(required: str) -> str:
+    """Say a bound in words: `> 100,000` is `more than 100,000`; what has no operator stays."""
+    operator, _, bound = required.partition(" ")
+    name = f"day {operator}" if _DAY.match(bound) else operator
+    spoken = SPOKEN.get(name) or SPOKEN.get(operator) if operator in _COMPARED else None
+    return f"{spoken.english} {bound}" if spoken else required
 
 
 def begin_sentence(text: str, shown: str) -> str:

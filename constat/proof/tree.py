@@ -9,6 +9,7 @@ The shape is flat because a proof may be 10,000 steps deep, and nothing here may
 
 from __future__ import annotations
 
+import re
 from heapq import nsmallest
 from typing import TYPE_CHECKING
 
@@ -341,7 +342,7 @@ class _Builder:
         instance = self.instance(node)
         what = literal.function
         if literal.target is not None:
-            what += f" of {instance.term(literal.target)}"
+            what += f" of {_named(instance.term(literal.target))}"
         count = len(total.summands)
         rows = "row" if count == 1 else "rows"
         below = list(dict.fromkeys(total.premises()))
@@ -359,10 +360,15 @@ class _Builder:
     def aggregate_title(literal: Aggregate, instance: Instance, count: int) -> str:
         what = literal.function
         if literal.target is not None:
-            what += f" of {instance.term(literal.target)}"
+            what += f" of {_named(instance.term(literal.target))}"
         rows = "row" if count == 1 else "rows"
         return f"{what} = {instance.term(literal.result)} ({count:,} {rows})"
 
     @staticmethod
     def aggregate_sources(exact: Exact) -> tuple[SourceShown, ...]:
         return tuple(source_shown(evidence) for _, evidence in exact.sources)
+
+
+def _named(term: str) -> str:
+    """Write a term for people: variables by their names alone."""
+    return re.sub(r"\?(?=[A-Za-z_])", "", term)

@@ -99,7 +99,7 @@ def test_a_letter_in_german_says_reasons_numbers_and_words_of_the_sender_in_germ
 def test_why_not_says_its_sentences_in_the_language_of_the_locale() -> None:
     asked = ("why-not", "approved(A104)", "--reasons", "--project", str(PROJECT))
     told = run(*asked, "--locale", "de_DE").out
-    assert "reasoning: P4 ist eine Zahlung schuldig geblieben" in told
+    assert "stops at: P4 ist eine Zahlung schuldig geblieben" in told
     assert "kleiner als" in told
     assert "P4 has missed a payment" in run(*asked).out
 

@@ -57,10 +57,10 @@ def totals(decision: Decision) -> list[Step]:
 def test_a_proof_lists_no_more_rows_than_reach_the_bound() -> None:
     decision = told("controls(a, c)", Table((*ROWS, ("a", "c", 10), ("a", "c", 7))))
     top, below = totals(decision)
-    assert top.fact == "sum of ?w >= 55 (2 rows listed)"
+    assert top.fact == "sum of w >= 55 (2 rows listed)"
     assert top.sentence == "the sum of w over holds is at least 55"
     assert (top.note, top.hidden_rows, len(top.premises)) == ("", 0, 2)
-    assert below.fact == "sum of ?w >= 60 (1 row listed)"
+    assert below.fact == "sum of w >= 60 (1 row listed)"
     text = render_tree(proof_tree(decision))
     assert "sum of w is at least 55, more than 50" in text
 
@@ -122,7 +122,7 @@ def test_an_exhausted_search_lists_the_most_confident_rows(guard: str) -> None:
     decision = told("controls(d, c)", Table(ROWS, said=said), rules(guard=guard), exhaust=True)
     assert (decision.confidence, decision.exact) == (Decimal("0.9"), True)
     (step,) = totals(decision)
-    assert step.fact == "sum of ?w >= 51 (2 rows listed)"
+    assert step.fact == "sum of w >= 51 (2 rows listed)"
 
 
 CLOSED = Assumption("closure", "own", "the register is complete", Decimal("0.8"))
@@ -166,7 +166,7 @@ def test_the_instance_that_is_shown_is_one_whose_bound_is_exceeded(
     tables = {"own": Table(ROWS), "limit": Table(tuple(("b", bound) for bound in bounds))}
     decision = ask(analysed(text), "controls(a, b)", tables)
     (step,) = totals(decision)
-    assert (decision.verdict, step.fact) == (Verdict.PROVED, "sum of ?w >= 60 (1 row listed)")
+    assert (decision.verdict, step.fact) == (Verdict.PROVED, "sum of w >= 60 (1 row listed)")
     assert ("limit", ("b", 20)) in decision.proof.nodes
 
 
@@ -211,7 +211,7 @@ def test_decimals_and_counts_read_like_numbers() -> None:
     decimals = tuple((x, y, Decimal(w) + Decimal("0.5")) for x, y, w in ROWS)
     text = rules("Decimal", ", ?w >= 0.5").replace("> 50", "> 50.0")
     assert totals(told("controls(a, c)", Table(decimals), text))[0].fact.startswith(
-        "sum of ?w >= 56"
+        "sum of w >= 56"
     )
     counting = rules().replace("sum ?w : { holds(?x, _via, ?y, ?w), ?w >= 0 } > 50", "TEST")
     counting = counting.replace("TEST", "count : { holds(?x, _via, ?y, _w) } >= 2")

@@ -259,7 +259,10 @@ def test_markdown_lists_what_is_assumed_and_what_is_missing() -> None:
     assert "alice says tier(C3, gold) (confidence 0.9)" in to_markdown(good()["under"])
     missing = "## Missing\n\n- Whether tier holds for c C2 and t gold (`tier(C2, gold)`)"
     assert missing in to_markdown(good()["unresolved"])
-    assert "stopped at `?total > ?x`" in to_markdown(good()["disproved"])
+    failed = to_markdown(good()["disproved"])
+    assert " does not give it: " in failed
+    assert "where more than 100,000 is needed" in failed
+    assert "?total" not in failed.partition("## Rules")[0]
     # What is certain is not said, and what is not is explained.
     assert "certain" not in to_markdown(good()["proved"])
     assert "- How certain: at least 0.9, where 1 is certain" in to_markdown(good()["under"])

@@ -117,7 +117,7 @@ BOTH = "is_vip(C001), is_vip(C002)"
 def test_why_not_says_which_literal_fails(session: Session) -> None:
     found = session.why_not(BOTH)
     assert (found.verdict, found.goal) == (Verdict.DISPROVED, BOTH)
-    assert 'stops at: is_vip("C002")' in found.to_text()
+    assert "stops at: C002 is no VIP" in found.to_text()
 
 
 def test_what_if_answers_a_conjunction_in_both_worlds(session: Session) -> None:

@@ -78,7 +78,7 @@ def test_what_does_not_hold_says_why(still_shop: Path) -> None:
         why = session.why_not("is_vip(C002)")
         what = session.what_if("is_vip(C002)", settings={"vip_threshold": "5"})
         missing = session.missing_facts("is_vip(C002)", abducible={"placed_order": "1"})
-    assert "stopped at: ?total &gt; ?threshold" in html
+    assert "stopped at: Customer revenue of C002 is 100,000, not more than the vip" in html
     assert "distance: 0" in " ".join(Outline(why._repr_html_()).texts)
     assert repr(why) == "<DISPROVED: is_vip(C002), confidence 1>"
     assert repr(what).startswith("<PROVED UNDER assumptions: is_vip(C002)")
@@ -113,7 +113,7 @@ def test_no_value_is_run_or_written_to_the_terminal_as_it_is() -> None:
 def test_explaining_is_what_the_command_prints(still_shop: Path) -> None:
     with Session(still_shop) as session:
         result = session.prove("is_vip(C001)")
-    assert result.explain().startswith("PROVED: is_vip(C001)\nconfidence: 1.0\n")
+    assert result.explain().startswith("PROVED: is_vip(C001)\n\n")
     assert "placed_order" in result.explain()
     assert "placed_order" not in result.explain(depth=0)
 

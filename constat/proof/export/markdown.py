@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import counted
@@ -20,6 +21,7 @@ from constat.proof.export.document import capital, isolated, origin_of, shortene
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
 from constat.proof.levels import LEVEL_WORDS
+from constat.proof.render import in_words
 
 if TYPE_CHECKING:
     from constat.proof.export.account import Account
@@ -30,6 +32,13 @@ _MARKUP: Final = re.compile(r"([\\`_\[\]{}|~^=$]|(?<! )\*|\*(?! ))")
 _CODED: Final = re.compile(r"[&<>@#]|(?<=[A-Za-z]):(?=/)|(?<=www)\.")
 _BLOCK: Final = re.compile(r"\A[-+ ]|\A[0-9]{1,9}(?=[.)](?:\s|\Z))")
 _FENCE: Final = re.compile(r"`+")
+_STATES: Final = MappingProxyType(
+    {
+        "failed": "does not give it",
+        "open": "may give it, but something is unknown",
+        "not tried": "was not looked at: too many possibilities",
+    }
+)
 
 
 @reading_certificate()
@@ -187,9 +196,13 @@ def _undecided(account: Account) -> str:
         )
     for attempt in account.attempts:
         stopped = f", stopped at {_code(attempt.literal)}" if attempt.literal else ""
-        reason = f": {escaped(attempt.sentence)}" if attempt.sentence else ""
-        behind = f"; not tried: {_code(', '.join(attempt.untried))}" if attempt.untried else ""
-        lines.append(f"- {escaped(attempt.rule)} ({attempt.state}){stopped}{reason}{behind}")
+        reason = f": {escaped(attempt.sentence)}" if attempt.sentence else stopped
+        off = f" ({escaped(attempt.actual)} where {escaped(in_words(attempt.required))} is needed)"
+        needed = off if attempt.actual and attempt.distance else ""
+        left = counted(len(attempt.untried), "more condition")
+        behind = f"; not tried: {left}" if attempt.untried else ""
+        state = _STATES.get(attempt.state, attempt.state)
+        lines.append(f"- {escaped(attempt.rule)} {state}{reason}{needed}{behind}")
     return "\n".join(lines)
 
 

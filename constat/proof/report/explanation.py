@@ -15,6 +15,7 @@ from constat.proof.export.document import capital, shortened
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
 from constat.proof.levels import LEVEL_WORDS
+from constat.proof.render import in_words
 from constat.proof.report.markup import (
     assumption_link,
     checked_by,
@@ -879,10 +880,12 @@ def _path(account: Account, path: Path, told: set[int]) -> str:
             if again
             else _conclusion(account, path.below, told)
         )
-    stopped = f"The condition that is not met: {code(attempt.literal)}." if attempt.literal else ""
-    behind = f"Not tried: {code(', '.join(attempt.untried))}." if attempt.untried else ""
+    coded = f"The condition that is not met: {code(attempt.literal)}." if attempt.literal else ""
+    stopped = "" if attempt.sentence else coded
+    left = counted(len(attempt.untried), "more condition")
+    behind = f"Not tried: {left}." if attempt.untried else ""
     actual = (
-        f"There is {code(attempt.actual)}; needed is {code(attempt.required)}."
+        f"There is {code(attempt.actual)}; needed is {code(in_words(attempt.required))}."
         if attempt.actual
         else ""
     )
