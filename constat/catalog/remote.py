@@ -43,7 +43,7 @@ from constat.project.apis import ApiSetting
 from constat.project.document import printable
 from constat.project.files import GCS, S3, VERSIONS, RemoteSetting, TableFiles, split_part
 from constat.project.reading import expand
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 import click
 
 from constat.cli.confirmation import Confirming, asker, confirming_options, translation_lines
-from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, locale_option, note_warned, project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, write, write_certificate, write_json
 from constat.cli.progress import watching
 from constat.cli.results import print_result, result_json
 from constat.cli.tables import Table

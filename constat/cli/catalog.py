@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import (
@@ -19,6 +18,7 @@ from constat.cli.output import (
     show_error,
     write,
     write_diagnostics,
+    write_file,
     write_json,
     write_pieces,
 )

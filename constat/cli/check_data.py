@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import write, write_json
+from constat.cli.output import write, write_certificate, write_json
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.frozen import frozen

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.check.canonical import MAX_BYTES
-from constat.cli.files import read_file, write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, read_file, write, write_certificate, write_json
 from constat.diagnostics import ConstatError, counted
 from constat.session import Session
 from constat.session.replaying import compare_certificates

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from constat.cli.files import write_file
 from constat.cli.groups import PlainCommand
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, show_error, use_utf8, write, write_json
+from constat.cli.output import note, show_error, use_utf8, write, write_file, write_json
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, counted
 from constat.frozen import frozen

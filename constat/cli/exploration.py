@@ -17,8 +17,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from constat.cli.confirmation import translation_lines
-from constat.cli.files import read_file, write_certificate, write_file
-from constat.cli.output import bold, note, safe, use_utf8, write, write_pieces
+from constat.cli.output import (
+    bold,
+    note,
+    read_file,
+    safe,
+    use_utf8,
+    write,
+    write_certificate,
+    write_file,
+    write_pieces,
+)
 from constat.cli.results import assumption_json
 from constat.cli.tables import Table
 from constat.diagnostics import Diagnostic, counted, render
@@ -467,7 +476,7 @@ def give(explored: Explored, giving: Giving) -> int:
         note(render([Diagnostic("C0950", message, help=hint)], {}, colour=False).rstrip("\n"))
     if chart is not None:
         # Only this needs what draws.
-        from constat.explore import charts as drawing  # noqa: PLC0415  loaded when it is used
+        from constat.explore import pictures as drawing  # noqa: PLC0415  loaded when it is used
 
         write_file(chart, drawing.chart(explored, Path(chart).suffix.removeprefix(".").lower()))
         note(f"chart written to {chart}")

@@ -19,10 +19,18 @@ import click
 
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
-from constat.cli.files import read_file, write_file
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import locale_option
-from constat.cli.output import note, use_utf8, write, write_bytes, write_json, write_pieces
+from constat.cli.output import (
+    note,
+    read_file,
+    use_utf8,
+    write,
+    write_bytes,
+    write_file,
+    write_json,
+    write_pieces,
+)
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project.apis import ApiSetting
 from constat.project.loading import is_private_line

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import (
     asked,
@@ -20,7 +19,7 @@ from constat.cli.options import (
     note_unmet,
     project_option,
 )
-from constat.cli.output import YELLOW, note, write, write_heading, write_json
+from constat.cli.output import YELLOW, note, write, write_certificate, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import (
     assumption_json,

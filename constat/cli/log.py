@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import read_file, replacing, write_certificate, write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, write, write_json, write_pieces
+from constat.cli.output import (
+    note,
+    read_file,
+    replacing,
+    write,
+    write_certificate,
+    write_file,
+    write_json,
+    write_pieces,
+)
 from constat.cli.signing import given_keys, private_key
 from constat.diagnostics import counted
 from constat.proof.render import defused

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import read_file, write_certificate, write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, show_error, write, write_json
+from constat.cli.output import (
+    note,
+    read_file,
+    show_error,
+    write,
+    write_certificate,
+    write_file,
+    write_json,
+)
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.model import ModelError, Task
 from constat.session import Session, remembering

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.cli.comparison import DIFFERENT
-from constat.cli.files import read_file, write_file
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, read_file, write, write_file, write_json
 from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.library.packages import (
     build_wheel,
@@ -45,7 +44,7 @@ from constat.project.reading import Sections
 from constat.session import Session
 from constat.session.cases import run_cases
 from constat.session.reviewing import compare_upgrade, effect_lines, effect_to_json
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import (
     OWN,
@@ -29,7 +28,7 @@ from constat.cli.options import (
     project_option,
     refuse_with_another,
 )
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, write, write_certificate, write_json
 from constat.cli.progress import watching
 from constat.cli.results import calls_text, print_proof, print_result, print_verdict, result_json
 from constat.diagnostics import counted

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import replacing
 from constat.cli.groups import PlainCommand, profile_option
 from constat.cli.options import (
     RulesThatCount,
@@ -30,6 +29,7 @@ from constat.cli.output import (
     bold,
     joined,
     note,
+    replacing,
     use_utf8,
     write,
     write_bytes,

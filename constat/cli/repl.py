@@ -41,11 +41,19 @@ from constat.cli.exploration import (
     unconfined_option,
 )
 from constat.cli.facts import beside, print_again
-from constat.cli.files import read_file, write_file
 from constat.cli.groups import PlainCommand
 from constat.cli.hypotheses import print_both, print_missing, print_why_not
 from constat.cli.options import asked, project_option
-from constat.cli.output import PLAIN, complain, note, show_error, write, write_heading
+from constat.cli.output import (
+    PLAIN,
+    complain,
+    note,
+    read_file,
+    show_error,
+    write,
+    write_file,
+    write_heading,
+)
 from constat.cli.progress import watching
 from constat.cli.results import print_result
 from constat.cli.row_formats import Shown

@@ -26,7 +26,7 @@ from constat.logic import Kind, NullCell, display_value
 from constat.proof.render import defused
 from constat.session.answers import Computed
 from constat.session.rows import StoredRows
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.cli.confirmation import Once, accept_option
-from constat.cli.files import read_file, write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import (
     bold,
     note,
+    read_file,
     show_error,
     write,
     write_diagnostics,
+    write_file,
     write_json,
     write_pieces,
 )

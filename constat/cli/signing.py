@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.check.canonical import MAX_BYTES
-from constat.cli.files import read_file
 from constat.cli.folders import ANSWER, POPULATION, REJECTED, checked_folder
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, read_file, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project import find_project, load_project
 from constat.proof.signing import (

@@ -6,10 +6,9 @@ import click
 
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
-from constat.cli.files import read_file, write_file
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, read_file, write, write_file, write_json
 from constat.cli.signing import private_key
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.proof.signing import MOST_FILE_BYTES

@@ -18,10 +18,9 @@ from constat.cli.exploration import (
     plan_file,
     solve_options,
 )
-from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, write, write_certificate, write_json
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
 from constat.model.prompts import Task

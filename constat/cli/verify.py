@@ -16,11 +16,10 @@ import click
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.check.printing import printable
-from constat.cli.files import read_file
 from constat.cli.folders import ANSWER, POPULATION, REJECTED, checked_folder
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import note, read_file, write, write_json
 
 if TYPE_CHECKING:
     from constat.check import Report

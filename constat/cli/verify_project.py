@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.check.canonical import MAX_BYTES
-from constat.cli.files import read_file
 from constat.cli.options import asked as asking
-from constat.cli.output import write, write_json
+from constat.cli.output import read_file, write, write_json
 from constat.cli.signing import given_keys, project_of_keys
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import constat
-from constat.diagnostics.bounds import bind_process
+from constat.diagnostics.interruption import bind_process
 from constat.documents.parsed import Parsed, Section, Table, TableRow
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from constat.catalog import QueryMistakeError, guard
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.explore.plan import Work, check_ranking
 from constat.frozen import frozen
-from constat.logic import Aggregate, Column, Kind, Negative, Positive, Predicate, Source
+from constat.logic import Column, Kind, Predicate, Source
 from constat.logic.structures import is_same_definition
+from constat.plan.compilation import predicates_of
 from constat.syntax import exit_code, parse_text
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.explore.plan import Step
-    from constat.logic import Literal, Program, Row, Rule
+    from constat.logic import Program, Row, Rule
 
 # They are functions of that day, so a question that is asked again with the same day means the
 # same. Names: `2024`, `2024-Q4`, `Q4 2024`, `2024-12`, and `this`, `last` or `next` with `month`,
@@ -407,7 +408,12 @@ class _Compiling:
         match step.work:
             case Work.RULES:
                 own = {rule.head.predicate for rule in rules}
-                found = (name for rule in rules for name in _predicates(rule.body))
+                found = (
+                    name
+                    for rule in rules
+                    for literal in rule.body
+                    for name in predicates_of(literal)
+                )
                 return tuple(dict.fromkeys(name for name in found if name not in own))
             case Work.SQL:
                 return () if step.source else self.tables(step, program)
@@ -502,14 +508,3 @@ def _analysed(
         errors = [one for one in diagnostics if one.severity is Severity.ERROR]
         raise ConstatError(errors, exit_code=exit_code(errors))
     return found
-
-
-def _predicates(body: Iterable[Literal]) -> Iterator[str]:
-    for literal in body:
-        match literal:
-            case Positive(atom) | Negative(atom):
-                yield atom.predicate
-            case Aggregate(body=inner):
-                yield from _predicates(inner)
-            case _:
-                pass

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.explore.chain import Link
-    from constat.explore.failures import StepFailure
+    from constat.explore.events import StepFailure
     from constat.model import Client, Reply, ToolCall
 
 _PLANNING: Final = """\

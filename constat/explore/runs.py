@@ -16,15 +16,17 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Assumption, Evidence, Origin, Verdict
 from constat.explore.chain import DIALECT, PERIODS, determined, is_ordered, period_rows
 from constat.explore.events import (
+    CONNECTION,
     Executing,
     Retrying,
     StepFailed,
+    StepFailure,
+    StepFailureError,
     StepFinished,
     StepStarted,
     TableCreated,
     Telling,
 )
-from constat.explore.failures import CONNECTION, StepFailure, StepFailureError
 from constat.explore.plan import Output, Work, one_line, ranking_json, ranking_query
 from constat.explore.relations import STEP, EveryRow, Relation, Settlement, StepRows, listed_hash
 from constat.explore.tables import TableLimits, Wanted, check_structures, select

@@ -13,7 +13,7 @@ from constat.catalog import read_cell
 from constat.catalog.duck_queries import DuckColumn, Spelling, spelling
 from constat.evaluation.processor import set_up_duckdb
 from constat.explore.chain import at_most
-from constat.explore.failures import StepFailure, StepFailureError
+from constat.explore.events import StepFailure, StepFailureError
 from constat.explore.plan import lines
 from constat.explore.relations import Relation, sorted_rows
 from constat.frozen import frozen

@@ -9,7 +9,6 @@ goals are proved without stands in modules of its own: `cases`, `listing`, `port
 
 from __future__ import annotations
 
-from constat.library.files import rule_files
-from constat.library.loading import Checked, check_rules, load_rules
+from constat.library.loading import Checked, check_rules, load_rules, rule_files
 
 __all__ = ["Checked", "check_rules", "load_rules", "rule_files"]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
 from constat.frozen import frozen
-from constat.library.files import CASES, SUFFIX, rule_files
-from constat.library.loading import read_rules
+from constat.library.loading import CASES, SUFFIX, read_rules, rule_files
 from constat.logic import Predicate
 from constat.syntax import decode_rules, exit_code, print_atom
 from constat.syntax.argument_styles import ArgumentStyle

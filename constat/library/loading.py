@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import field, replace
 from pathlib import Path
@@ -12,7 +13,6 @@ from constat.analysis.attributes import incomplete_sentences
 from constat.analysis.names import atoms_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.frozen import frozen
-from constat.library.files import rule_files
 from constat.logic import Column, Kind, Predicate, Source, parse_value
 from constat.project import APPROVALS_FILE
 from constat.syntax import exit_code, load_program
@@ -26,6 +26,53 @@ if TYPE_CHECKING:
     from constat.logic import Program
     from constat.project import Database, Project
     from constat.project.settings import Cell, FactTable, Frame
+
+# Find rule files.
+
+SUFFIX: Final = ".dl"
+CASES: Final = "cases"
+_MOST_FILES: Final = 10_000
+
+
+def rule_files(
+    paths: Sequence[Path], diagnostics: list[Diagnostic], *, with_cases: bool = False
+) -> tuple[Path, ...]:
+    """List the rule files that the paths name; folders are searched with what is below them."""
+    files: dict[Path, None] = {}
+    for path in paths:
+        try:
+            found = (
+                [path.resolve()] if path.is_file() else list(_below(path, with_cases=with_cases))
+            )
+        except (OSError, RuntimeError, ValueError):
+            found = []
+        if not found:
+            diagnostics.append(_nothing(path))
+        files.update(dict.fromkeys(found))
+    if len(files) > _MOST_FILES:
+        diagnostics.append(Diagnostic("C0405", f"more than {_MOST_FILES} rule files are named"))
+    return tuple(files)
+
+
+def _below(folder: Path, *, with_cases: bool) -> Iterator[Path]:
+    """Yield rule files of a folder; links to folders are not followed, nor hidden ones entered."""
+    root = folder.resolve()
+    for place, folders, names in os.walk(root):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and (with_cases or name != CASES)
+        )
+        for name in sorted(names):
+            found = Path(place, name).resolve()
+            if name.endswith(SUFFIX) and found.is_relative_to(root):
+                yield found
+
+
+def _nothing(path: Path) -> Diagnostic:
+    if path.exists():
+        message = f"`{path}` holds no rule files"
+        return Diagnostic("C0405", message, note=f"rule files end in `{SUFFIX}`")
+    return Diagnostic("C0405", f"there is no file or folder `{path}`")
+
 
 # A column is a number, a Decimal, a Date, a Timestamp, a Bool or a text; digits that no number is
 # written with, such as `007`, are a text.

@@ -58,8 +58,7 @@ from constat.project.packages import (
     write_lock,
 )
 from constat.project.places import MANIFEST, PACKAGES, PACKAGES_LOCK
-from constat.store.replacing import replaced
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch, replaced
 from constat.syntax.lexer import lex
 from constat.syntax.loading import decode_rules
 from constat.syntax.parser import parse_file

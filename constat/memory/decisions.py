@@ -31,7 +31,7 @@ from constat.logic import OPEN, Atom, Constant, Kind, Variable
 from constat.memory.facts import Author, Place
 from constat.memory.history import MAIN, SILENT, last_name
 from constat.store import clock
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 from constat.syntax import exit_code
 from constat.tiers.tier import content_hash
 

@@ -41,7 +41,7 @@ from constat.memory.narrative import Scratchpad, WorkingMemory
 from constat.memory.policy import Policy, Window
 from constat.memory.tokens import DEAREST, Calibration, estimate, family_of, messages_tokens
 from constat.memory.view import Filling, Ranked, View, filled
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

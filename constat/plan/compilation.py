@@ -109,6 +109,19 @@ def predicates_of(literal: Literal) -> Iterator[str]:
             return
 
 
+def predicates_below(analysed: AnalysedProgram, name: str) -> set[str]:
+    """The predicates that a predicate rests on, itself among them."""
+    heads = rules_by_head(analysed)
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += _used(analysed, heads.get(one, ()))
+    return found
+
+
 # When a literal's turn comes, everything it must read is bound. Greedy: among the literals that
 # are ready, comparisons first, then by cost of the predicate, then by how bound the atom is
 # (sideways information passing). Ties keep the order written, so that an author can steer.

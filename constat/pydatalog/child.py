@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, assert_never
 
-from constat.diagnostics.bounds import bind_process, bind_time, unbind_time
+from constat.diagnostics.interruption import bind_process, bind_time, unbind_time
 from constat.logic import EvaluationError, Parts, Row, comparison, fold, implementation
 from constat.pydatalog.translation import (
     Computation,

@@ -140,7 +140,7 @@ def _mending(text: str, program: AnalysedProgram, read: Callable[[str], _Read]) 
         first, *others = problem.diagnostics
         if _leads(first):
             raise
-        from constat.syntax.mistakes.whole_goals import whole_goal  # noqa: PLC0415  loaded when it is used
+        from constat.syntax.mistakes.goals import whole_goal  # noqa: PLC0415  loaded when it is used
 
         either = _as_rule(first, text, program)
         if either is not None:

@@ -52,7 +52,7 @@ def _sources(
 ) -> Iterator[Externals]:
     """Open the sources of some predicates of a case; what people have stated stays out."""
     from constat.store import FactStore  # noqa: PLC0415  loaded when it is used
-    from constat.store.scratch import Scratch  # noqa: PLC0415  loaded when it is used
+    from constat.store.replacing import Scratch  # noqa: PLC0415  loaded when it is used
     from constat.tiers import build_externals  # noqa: PLC0415  loaded when it is used
 
     project = _about(load_project(find_project(start)), program)

@@ -36,7 +36,7 @@ from constat.logic import (
     is_wildcard,
     row_order,
 )
-from constat.plan.compilation import predicates_of, rules_by_head
+from constat.plan.compilation import predicates_below
 from constat.proof.projection import with_projections
 from constat.session.answers import AnswerColumn, Answers, SecondRows, Settled, open_reasons
 from constat.session.resting import resting
@@ -172,7 +172,7 @@ def within_budget(  # noqa: PLR0913, PLR0917  # the engine's own arguments, hand
 
 def large_below(compiled: Compiled, externals: Externals) -> frozenset[str]:
     """Name the external predicates below a query that may have very many rows."""
-    below = _below(compiled.program, compiled.goal.predicate)
+    below = predicates_below(compiled.program, compiled.goal.predicate)
     return frozenset(name for name in below if name in externals and _is_large(externals[name]))
 
 
@@ -185,20 +185,6 @@ def _is_large(external: ExternalPredicate) -> bool:
         # Whoever asks it, if anybody does, will say what is wrong.
         return False
     return rows is not None and rows > MANY
-
-
-def _below(program: AnalysedProgram, name: str) -> set[str]:
-    heads = rules_by_head(program)
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        one = waiting.pop()
-        if one not in found:
-            found.add(one)
-            for number in heads.get(one, ()):
-                for literal in program.rules[number].body:
-                    waiting += predicates_of(literal)
-    return found
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from constat.session.drafted import JoinedProgram
 from constat.session.query_text import parse_query
 from constat.session.result import Answered, Result
 from constat.session.suppositions import Suppositions, read_suppositions, suppose_rules
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 from constat.store.table_columns import Offered
 from constat.syntax import parse_goal, parse_stated
 

@@ -47,8 +47,9 @@ from constat.library.reviewing.placement import (
     write_placement,
     write_records,
 )
-from constat.logic import Aggregate, Comparison, Constant, Kind
+from constat.logic import Comparison, Constant, Kind
 from constat.model import ModelError
+from constat.plan.compilation import predicates_of
 from constat.project import APPROVER
 from constat.proof.signing import RULE_TYPE, Signer, Statement, sign_statement, write_envelope
 from constat.session.answers import Settled
@@ -162,18 +163,10 @@ def _dependents(program: AnalysedProgram) -> dict[str, dict[str, None]]:
     """Name for each predicate those whose rules speak about it."""
     using: dict[str, dict[str, None]] = {}
     for rule in program.rules:
-        for name in _mentioned(rule):
-            using.setdefault(name, {})[rule.head.predicate] = None
+        for literal in rule.body:
+            for name in predicates_of(literal):
+                using.setdefault(name, {})[rule.head.predicate] = None
     return using
-
-
-def _mentioned(rule: Rule) -> Iterator[str]:
-    for literal in rule.body:
-        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
-        for one in inner:
-            atom = getattr(one, "atom", None)
-            if atom is not None:
-                yield atom.predicate
 
 
 def _effect(predicate: Predicate, before: Answering, after: Answering, until: float) -> Effect:

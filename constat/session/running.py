@@ -32,10 +32,10 @@ from constat.logic import (
     Variable,
 )
 from constat.logic.arithmetic import WRAPPING, bounds, single, wrapped
+from constat.plan.compilation import predicates_of
 from constat.project.settings import BACKGROUND, OFF
 from constat.session.run_relations import UNBOUNDED, Computation, computed
-from constat.store.replacing import Replacements
-from constat.store.scratch import remove_left
+from constat.store.replacing import Replacements, remove_left
 from constat.syntax import Mode, exit_code, load_run
 
 if TYPE_CHECKING:
@@ -400,7 +400,9 @@ def _code(diagnostics: Iterable[Diagnostic], mode: Mode) -> int:
 def _needed(analysed: AnalysedProgram, wanted: set[str]) -> frozenset[str]:
     uses: dict[str, set[str]] = {}
     for rule in analysed.rules:
-        uses.setdefault(rule.head.predicate, set()).update(_predicates(rule.body))
+        used = uses.setdefault(rule.head.predicate, set())
+        for literal in rule.body:
+            used.update(predicates_of(literal))
     found: set[str] = set()
     waiting = list(wanted)
     while waiting:
@@ -409,17 +411,6 @@ def _needed(analysed: AnalysedProgram, wanted: set[str]) -> frozenset[str]:
             found.add(name)
             waiting.extend(uses.get(name, ()))
     return frozenset(found)
-
-
-def _predicates(body: Iterable[Literal]) -> Iterator[str]:
-    for literal in body:
-        match literal:
-            case Positive(atom) | Negative(atom):
-                yield atom.predicate
-            case Aggregate(body=inner):
-                yield from _predicates(inner)
-            case _:
-                pass
 
 
 if TYPE_CHECKING:

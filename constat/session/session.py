@@ -48,7 +48,7 @@ from constat.session.stated import StatedFacts
 from constat.store import CertificateStore, FactStore
 from constat.store.checks import CheckStore
 from constat.store.clock import now
-from constat.store.scratch import remove_left
+from constat.store.replacing import remove_left
 from constat.syntax import parse_goal
 from constat.tiers import Chain, build_externals, rule_facts
 from constat.tiers.declarations import reads_by_column

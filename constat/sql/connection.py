@@ -25,7 +25,7 @@ from constat.logic import (
     implementation,
 )
 from constat.sql import trees
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

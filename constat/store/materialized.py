@@ -27,7 +27,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.interruption import committing
 from constat.frozen import frozen
 from constat.logic import Kind, MadeBy, NullCell, NullPolicy, Value, format_value, parse_value
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

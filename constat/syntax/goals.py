@@ -31,7 +31,7 @@ from constat.logic import (
 )
 from constat.syntax.cursor import read_text
 from constat.syntax.lexer import Tokens
-from constat.syntax.mistakes import goals, habits, records, spelling
+from constat.syntax.mistakes import declarations, goals, habits, spelling
 from constat.syntax.printing import print_term
 
 # The text is short enough and holds no character that no text may hold; `position` never passes
@@ -186,7 +186,7 @@ class StructureScanner(GoalText):
     def _refuse_variable(self, piece: str, start: int) -> None:
         if piece in {"_", "?"} or VARIABLE.match(piece):
             span = self.tokens.stretch(start, self.position)
-            self.fail(records.open_structure(span, piece))
+            self.fail(declarations.open_structure(span, piece))
 
 
 # Reading is linear in the text and bounded in its length; an argument is a variable, a quoted text

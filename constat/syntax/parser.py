@@ -30,7 +30,7 @@ from constat.logic import (
 )
 from constat.syntax.cursor import Cursor, Mode, ResyncError, read_number, read_text
 from constat.syntax.lexer import MAX_ERRORS, Tokens, lex
-from constat.syntax.mistakes import declarations, habits, records, refusals, spelling
+from constat.syntax.mistakes import declarations, habits, refusals, spelling
 from constat.syntax.surface import (
     AggregateTerm,
     Attribute,
@@ -109,14 +109,14 @@ class StructureParser(Cursor):
             if self.kind == "number":
                 whole = f"${self.word}"
                 self.fail(spelling.human_number(self.tokens.span(start, self.position), whole))
-            self.fail(records.no_branch(self.since(start)))
+            self.fail(declarations.no_branch(self.since(start)))
         name = self.word.removeprefix("?")
         if name in self.reserved:
             self.report(habits.reserved_word(self.here, name, "branch"))
         self.refuse_qualified()
         self.advance()
         if self.kind in {"{", "["}:
-            self.fail(records.branch_brackets(self.here, name))
+            self.fail(declarations.branch_brackets(self.here, name))
         return f"${name}"
 
     def constant_constructor(self) -> Call:
@@ -134,24 +134,26 @@ class StructureParser(Cursor):
     def refuse_nil_arguments(self) -> None:
         """Refuse `nil(...)`."""
         if self.word == NIL:
-            self.fail(records.nil_arguments(self.tokens.span(self.position, self.position + 1)))
+            self.fail(
+                declarations.nil_arguments(self.tokens.span(self.position, self.position + 1))
+            )
 
     def refuse_field_name(self) -> None:
         """Refuse `x:` and `x =` before the value of a field."""
         named = self.kind in {"name", "variable"} and self.ahead() in {":", "="}
         if named and self.word not in AGGREGATE_WORDS:
             span = self.tokens.span(self.position, self.position + 1)
-            self.fail(records.named_field(span, self.word.removeprefix("?")))
+            self.fail(declarations.named_field(span, self.word.removeprefix("?")))
 
     def refuse_habit(self, function: str, opener: int) -> None:
         """Refuse what other languages write between fields, behind a field that has been read."""
         if function == RECORD and self.kind == "|":
-            self.fail(records.list_habit(self.here))
+            self.fail(declarations.list_habit(self.here))
         if function or self.kind != ",":
             return
         if self._is_balanced(opener):
             closer = self.tokens.closer(opener) or opener
-            self.fail(records.tuple_habit(self.tokens.span(opener, closer)))
+            self.fail(declarations.tuple_habit(self.tokens.span(opener, closer)))
         place = self.tokens.after(self.position - 1)
         self.fail(habits.open_bracket(place, self.tokens.span(opener, opener), "(", ")"))
 
@@ -371,7 +373,7 @@ class TermParser(StructureParser):
     def _next_field(self, frame: _Frame) -> None:
         """Look at what stands behind the comma between two fields."""
         if self.kind == self.closer_of(frame.function):
-            self.fail(records.no_field(self.here, self.kind))
+            self.fail(declarations.no_field(self.here, self.kind))
         self.refuse_field_name()
 
     def _take_argument(self, frame: _Frame) -> None:
@@ -534,7 +536,7 @@ class TermParser(StructureParser):
     def _refused_leaf(self, kind: str) -> NoReturn:
         """User functors stand where a term may stand, and what others write for records."""
         if kind == "{":
-            self.fail(records.braces_habit(self.here))
+            self.fail(declarations.braces_habit(self.here))
         if kind == "@":
             twice = self.ahead() == "@"
             if self.ahead() == "name" and self.tokens.word(self.position + 1) in TODAY_HABITS:
@@ -1340,7 +1342,7 @@ class TypeParser(NoteParser):
         if self.accept("<:"):
             if self.kind in {"[", "{", "$"}:
                 reason = "a record or an algebraic data type is below no other type"
-                self.fail(records.odd_type(self.here, reason, "write `=` for `<:`"))
+                self.fail(declarations.odd_type(self.here, reason, "write `=` for `<:`"))
             return _Definition("subtype", (self.type_name(),))
         if self.accept("="):
             return self._record() if self.kind == "[" else self._alternatives()
@@ -1355,14 +1357,14 @@ class TypeParser(NoteParser):
         if self.kind == "|":
             reason = "a record type has one form"
             edit = "write branches, each with a name: `Some { x: number } | None {}`"
-            self.fail(records.odd_type(self.here, reason, edit))
+            self.fail(declarations.odd_type(self.here, reason, edit))
         return _Definition("record", (), (Branch(RECORD, fields, self.since(opener)),))
 
     def _alternatives(self) -> _Definition:
         """Read names with `|` between them: branches where any of them has braces."""
         if self.kind == "|":
             edit = "delete it: `|` stands between two branches only"
-            self.report(records.odd_type(self.here, "nothing stands before this `|`", edit))
+            self.report(declarations.odd_type(self.here, "nothing stands before this `|`", edit))
             self.advance()
         members: list[str] = []
         branches: list[Branch] = []
@@ -1387,25 +1389,25 @@ class TypeParser(NoteParser):
         """Refuse what other languages write for a record, a branch or its name."""
         if self.kind in {"{", "("}:
             reason = "the fields of a record type stand in square brackets"
-            self.fail(records.odd_type(self.here, reason, "write, for example, `[x: number]`"))
+            self.fail(declarations.odd_type(self.here, reason, "write, for example, `[x: number]`"))
         if self.kind == "[":
             reason = "a record type has a name of its own"
             edit = "define it alone, and give it a branch: `Some { p: Pair } | None {}`"
-            self.fail(records.odd_type(self.here, reason, edit))
+            self.fail(declarations.odd_type(self.here, reason, edit))
         if self.kind == "$":
             reason = "`$` stands before a branch in terms only"
-            self.report(records.odd_type(self.here, reason, "delete it"))
+            self.report(declarations.odd_type(self.here, reason, "delete it"))
             self.advance()
         if self.kind in _NAMES and self.ahead() in {"(", "["}:
             place = self.tokens.span(self.position + 1, self.position + 1)
             reason = "the fields of a branch stand in braces"
             edit = f"write, for example, `{self.word[:40]} {{ x: number }}`"
-            self.fail(records.odd_type(place, reason, edit))
+            self.fail(declarations.odd_type(place, reason, edit))
 
     def _without_braces(self, branch: Branch) -> Diagnostic:
         name = branch.constructor[1:41]
         reason = f"branch `{name}` has no braces"
-        return records.odd_type(branch.span or self.here, reason, f"write `{name} {{}}`")
+        return declarations.odd_type(branch.span or self.here, reason, f"write `{name} {{}}`")
 
     def _branch(self) -> Branch:
         name, span = self.plain_name("branch")
@@ -1422,7 +1424,7 @@ class TypeParser(NoteParser):
             return False
         reason = "`|` is missing between two branches"
         span = self.tokens.after(self.position - 1) if place == self.position else self.here
-        self.report(records.odd_type(span, reason, "write `|` here"))
+        self.report(declarations.odd_type(span, reason, "write `|` here"))
         self.position = place
         return True
 
@@ -1432,7 +1434,7 @@ class TypeParser(NoteParser):
             first = found.setdefault(branch.constructor, branch)
             if first is not branch and branch.span is not None:
                 name = branch.constructor[1:]
-                self.report(records.branch_twice(branch.span, name, first.span))
+                self.report(declarations.branch_twice(branch.span, name, first.span))
         return tuple(found.values())
 
     def _fields(self, opener: int, closer: str, owner: str) -> tuple[Column, ...]:
@@ -1444,10 +1446,12 @@ class TypeParser(NoteParser):
             one = self._field()
             first = fields.setdefault(one.name, one)
             if first is not one:
-                self.report(records.field_twice(one.span or self.here, one.name, owner, first.span))
+                self.report(
+                    declarations.field_twice(one.span or self.here, one.name, owner, first.span)
+                )
             if self.accept(","):
                 if self.kind == closer:
-                    self.fail(records.no_field(self.here, closer))
+                    self.fail(declarations.no_field(self.here, closer))
                 continue
             if self.accept(closer):
                 return tuple(fields.values())
@@ -1462,11 +1466,11 @@ class TypeParser(NoteParser):
     def _field(self) -> Column:
         if self.kind in {"@[", "@!["}:
             closer = self.tokens.closer(self.position) or self.position
-            self.fail(records.field_attribute(self.tokens.span(self.position, closer)))
+            self.fail(declarations.field_attribute(self.tokens.span(self.position, closer)))
         name, span = self.plain_name("field")
         if name in BASE_TYPES and self.kind != ":":
             edit = f"write a name before the type, for example `x: {name}`"
-            self.fail(records.odd_type(span, "a field has a name and a type", edit))
+            self.fail(declarations.odd_type(span, "a field has a name and a type", edit))
         if not self.accept(":"):
             self.unexpected("`:` and a type", f"write, for example, `{name[:40]}: symbol`")
         type_name = self.type_name()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # documents, memory for other people's agents (two more: its formats, and LangGraph), packages of
 # rules, sources of one's own, more stores, Spark, results that stay current, spans; to be lowered,
 # not raised.
-MOST_FILES = 533
-MOST_HEADER = 0.089
+MOST_FILES = 522
+MOST_HEADER = 0.088
 MOST_WITH_ONE_IMPORTER = 0.185
 MOST_SMALL_WITH_ONE_IMPORTER = 12
 SMALL = 80

@@ -347,7 +347,7 @@ import os, signal, sys
 del sys.argv[1:4]
 from constat.store import replacing, scratch
 from constat.explore.sandbox import sandbox
-import constat.session.running, constat.cli.files
+import constat.session.running, constat.cli.output
 
 def kill(*given, **named):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from constat import ConstatError, Session
 from constat.cli.solve import solve_command
 from constat.evaluation import Assumption, Demand, Evidence, Origin, Readable, Verdict
-from constat.explore.failures import StepFailureError
+from constat.explore.events import StepFailureError
 from constat.explore.plan import Output, write_plan
 from constat.explore.relations import EveryRow, Relation, Settlement, StepRows, sorted_rows
 from constat.explore.runs import Records, StepRecord
 from constat.explore.tables import TableLimits, Wanted, fit_table, select
 from constat.logic import Column, Kind, Predicate
-from constat.session import bulk, exploring_runs, querying
+from constat.session import bulk, exploring, querying
 from constat.session.rows import StoredRows
 from constat.store import table_values
 from constat.store.table_columns import canonical_stream, in_memory, in_order
@@ -288,7 +288,7 @@ def test_a_chain_leaves_the_same_tables_by_columns(
         read(rows, table)
 
     # As if five rows were many, for each of those who choose a way.
-    for module in (querying, exploring_runs, table_values):
+    for module in (querying, exploring, table_values):
         monkeypatch.setattr(module, "MANY", 5)
     monkeypatch.setattr("constat.explore.runs.Wanted", _wanting)
     monkeypatch.setattr(TableRows, "__init__", counted)
@@ -306,7 +306,7 @@ def test_a_chain_leaves_the_same_tables_by_columns(
 def test_what_steps_compute_in_bulk_is_checked(
     regions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (querying, exploring_runs, table_values):
+    for module in (querying, exploring, table_values):
         monkeypatch.setattr(module, "MANY", 5)
     with Session(regions) as session:
         explored = session.solve("best?", plan=plan(*CHAIN), today=TODAY)
@@ -333,7 +333,7 @@ def test_what_steps_compute_in_bulk_is_checked(
 def test_solve_says_what_became_of_its_check(
     regions: Path, monkeypatch: pytest.MonkeyPatch, check: str, said: str
 ) -> None:
-    for module in (querying, exploring_runs, table_values):
+    for module in (querying, exploring, table_values):
         monkeypatch.setattr(module, "MANY", 5)
     (regions / "plan.yaml").write_text(write_plan(plan(*CHAIN)), encoding="utf-8")
     asked = ["solve", "--plan", str(regions / "plan.yaml"), "--today", TODAY, "--events"]
@@ -358,7 +358,7 @@ def test_a_step_that_is_something_else_when_it_is_counted_again_gives_nothing(
         return replace(found, relation=found.relation.limit(len(found) - 1), total=len(found) - 1)
 
     monkeypatch.setattr(bulk, "_stored", lacking)
-    for module in (querying, exploring_runs, table_values):
+    for module in (querying, exploring, table_values):
         monkeypatch.setattr(module, "MANY", 5)
     with Session(regions) as session:
         with pytest.raises(ConstatError, match="1 row follows and is not there") as caught:

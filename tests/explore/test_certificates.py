@@ -26,7 +26,7 @@ from constat.explore.sandbox import Level, unavailable
 from constat.explore.tables import TableLimits, Wanted, select
 from constat.proof import build_certificate, decide
 from constat.proof.report.markup import checker_source
-from constat.session import exploring_runs
+from constat.session import exploring
 from tests.check.writer import rows_hash, seal
 from tests.explore.planned import Scripted, call, plan, step
 from tests.explore.worlds import TODAY
@@ -378,8 +378,8 @@ def test_a_certificate_is_kept_with_the_answer_and_handed_out_after_the_sources_
 def test_an_answer_without_a_certificate_says_why(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exploring_runs, "MOST_ROWS", 100)
-    monkeypatch.setattr(exploring_runs, "UNASKED_ROWS", 300)
+    monkeypatch.setattr(exploring, "MOST_STATED_ROWS", 100)
+    monkeypatch.setattr(exploring, "UNASKED_ROWS", 300)
     everything = step("all(id: number)", rules="all(?i) :- sale(?i, _, _, _, _).")
     explored = session.solve("all?", plan=plan(everything), today=TODAY)
     assert explored.certificate == b""
@@ -428,7 +428,7 @@ def test_an_answer_that_its_sources_do_not_give_is_not_proved(
         rows = {**known.relations, "best": known.relations["best"][1:]}
         return proofs.proof_program(chain, made, replace(known, relations=rows), word)
 
-    monkeypatch.setattr(exploring_runs, "proof_program", without_a_row)
+    monkeypatch.setattr(exploring, "proof_program", without_a_row)
     explored = session.solve("best?", plan=plan(TOTALS, BEST), today=TODAY)
     assert len(explored.rows) == 3
     assert explored.certificate == b""

@@ -21,7 +21,7 @@ from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.explore.events import TableCreated
 from constat.explore.sandbox import Level, unavailable
-from constat.session import exploring_runs
+from constat.session import exploring
 from constat.store.explored import ExploredStore
 from tests.cli.running import run
 from tests.explore.plan_graphs import ORDERS, Graph, random_graph
@@ -140,7 +140,7 @@ def test_whatever_ends_a_proof_the_answer_is_given_as_not_checked(
         raise mistake
 
     with monkeypatch.context() as broken:
-        broken.setattr(exploring_runs, name, fail)
+        broken.setattr(exploring, name, fail)
         answers = [
             orders.solve("what?", plan=plan(BASE, COUNT, FAN), certify=certify)
             for certify in (False, True)
@@ -166,7 +166,7 @@ def test_the_commands_give_an_answer_whose_proof_failed(
     file.write_text(json.dumps({"question": "what?", "steps": [BASE, COUNT, FAN]}))
     words = ("solve", "--plan", file, "--certificate", certificate, "--project", project)
     with monkeypatch.context() as broken:
-        broken.setattr(exploring_runs, "proof_program", fail)
+        broken.setattr(exploring, "proof_program", fail)
         ran = run(*words, "--events", "none")
         told = run(*words, "--format", "json", "--events", "none")
     assert ran.code == 4
@@ -191,7 +191,7 @@ def test_a_proof_of_other_rows_is_never_given_with_an_answer(
         connection.execute("INSERT INTO orders VALUES (8, 80)")
         connection.commit()
     with monkeypatch.context() as broken:
-        broken.setattr(exploring_runs, "proof_program", lambda *_: None)
+        broken.setattr(exploring, "proof_program", lambda *_: None)
         changed = orders.resume()
         assert (len(changed.rows), changed.verdict) == (8, None)
         assert orders.resume().verdict is None
@@ -273,7 +273,7 @@ def test_an_answer_that_stands_is_not_lost_where_its_proof_is_interrupted(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr(exploring_runs.Proofs, "prove", stop)
+        broken.setattr(exploring.Proofs, "prove", stop)
         with pytest.raises(KeyboardInterrupt):
             orders.solve("what?", plan=plan(BASE))
     [question] = orders.history[-1].questions

@@ -16,7 +16,7 @@ from constat.cli.exploration import Checklist, displayed
 from constat.diagnostics import ConstatError
 from constat.explore import events
 from constat.explore.answered import Explored
-from constat.explore.charts import chart, shape_of
+from constat.explore.pictures import chart, shape_of
 from constat.explore.plan import Output, write_plan
 from constat.explore.relations import Relation
 from constat.logic import Kind

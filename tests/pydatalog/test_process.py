@@ -265,8 +265,7 @@ def running(pid: int) -> bool:
 
 def test_the_kernel_ends_a_child_whose_parent_forgot_it() -> None:
     # The child's own clock, without any parent that watches: SIGALRM is not for Python to catch.
-    program = (
-        "from constat.diagnostics.bounds import bind_time\nbind_time(-1.9)\nwhile True: pass\n"
-    )
+    first = "from constat.diagnostics.interruption import bind_time"
+    program = f"{first}\nbind_time(-1.9)\nwhile True: pass\n"
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=PATIENCE, check=False)
     assert ran.returncode == -signal.SIGALRM

@@ -25,7 +25,7 @@ import pytest
 
 from constat import ConstatError, Session
 from constat.service import Service
-from constat.session import exploring_runs
+from constat.session import exploring
 from tests.cli.running import run
 from tests.servers.keeper import free_port
 
@@ -822,7 +822,7 @@ def test_questions_in_words_are_answered_and_confirmed_by_people(
 ) -> None:
     """The tape of the example holds replies that people wrote, so no model is asked."""
     # Its tables are small; in bulk there is something to count again.
-    monkeypatch.setattr(exploring_runs, "try_small", lambda *_: None)
+    monkeypatch.setattr(exploring, "try_small", lambda *_: None)
 
     async def work(client: httpx2.AsyncClient) -> None:
         question = "Is customer C001 a VIP?"

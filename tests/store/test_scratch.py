@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 scratch = Scratch(Path(sys.argv[1]))
 (scratch.path / "spilled").write_text("rows")
 os.kill(os.getpid(), signal.SIGKILL)
@@ -26,7 +26,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 KILLED_WHILE_IT_REMOVES = """
 import os, signal, sys
 from pathlib import Path
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 left = int(sys.argv[2])
 scratch = Scratch(Path(sys.argv[1]))
 for name in "abcdef":

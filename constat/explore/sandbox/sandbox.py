@@ -41,7 +41,7 @@ from constat.explore.sandbox.step import (
 )
 from constat.explore.sandbox.wire import Frame, WireError, packed, received
 from constat.frozen import frozen
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch
 from constat.store.table_forms import encode
 from constat.store.table_values import is_name, is_scalar
 
@@ -127,10 +127,8 @@ _SENT: Final = (
     "constat.explore.sandbox.wire",
     "constat.explore.sandbox.inside.asking",
     "constat.explore.sandbox.inside.confining",
-    "constat.explore.sandbox.inside.filters",
     "constat.explore.sandbox.inside.holding",
     "constat.explore.sandbox.inside.importing",
-    "constat.explore.sandbox.inside.pictures",
     "constat.explore.sandbox.inside.running",
     "constat.explore.sandbox.inside.telling",
     "constat.explore.sandbox.inside.zygote",

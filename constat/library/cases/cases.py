@@ -14,7 +14,7 @@ from constat.analysis.names import atoms_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion, Verdict
 from constat.frozen import frozen
-from constat.library.files import CASES, SUFFIX
+from constat.library.loading import CASES, SUFFIX
 from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable, is_wildcard
 from constat.project.places import MANIFEST
 from constat.store.clock import now

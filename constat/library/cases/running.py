@@ -29,7 +29,7 @@ from constat.library.cases.cases import (
 )
 from constat.library.cases.coverage import Coverage
 from constat.library.cases.results import CaseResult, CasesRun, ExpectationResult, LibraryRun
-from constat.library.files import CASES
+from constat.library.loading import CASES
 from constat.logic import Negative, Positive
 from constat.proof import build_certificate, decide, proof_tree, render_tree
 from constat.store.clock import now

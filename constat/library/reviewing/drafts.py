@@ -13,8 +13,9 @@ from constat.analysis.attributes import incomplete_sentences
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.frozen import frozen
 from constat.library.approvals import is_fenced_in, left_open
-from constat.logic import Aggregate, Atom, Column, Constant, Kind, Positive, Predicate
+from constat.logic import Atom, Column, Constant, Kind, Positive, Predicate
 from constat.logic.structures import is_same_definition
+from constat.plan.compilation import predicates_of
 from constat.proof.overlay import STANDS
 from constat.store.drafts import mentioned
 from constat.syntax import exit_code, parse_text
@@ -330,7 +331,8 @@ def _loose_ends(
             if "says" not in rule.attributes and "says" not in predicate.attributes:
                 yield f"rule {rule.id} has no sentence: `@[says = ...]`"
     asked = mentioned(drafted.draft.goal)
-    used = {name for rule in program.rules for name in _used(rule)}
+    bodies = (literal for rule in program.rules for literal in rule.body)
+    used = {name for literal in bodies for name in predicates_of(literal)}
     for name in drafted.predicates:
         if name in before.program.predicates:
             continue
@@ -338,12 +340,3 @@ def _loose_ends(
             yield f"rows of the new predicate `{name}` come from people and models only"
         elif name not in used | asked:
             yield f"no rule uses the new predicate `{name}`"
-
-
-def _used(rule: Rule) -> Iterator[str]:
-    for literal in rule.body:
-        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
-        for one in inner:
-            atom = getattr(one, "atom", None)
-            if atom is not None:
-                yield atom.predicate

@@ -21,12 +21,11 @@ from constat.library.approvals import (
 )
 from constat.library.cases.cases import Library as CaseLibrary
 from constat.library.cases.running import run_library
-from constat.library.files import CASES, SUFFIX
+from constat.library.loading import CASES, SUFFIX
 from constat.logic import Program
 from constat.project.reading import suggestion
 from constat.store.drafts import mentioned
-from constat.store.replacing import replaced
-from constat.store.scratch import Scratch
+from constat.store.replacing import Scratch, replaced
 from constat.store.state_file import alone
 from constat.syntax import parse_text, print_program
 from constat.syntax.parser import parse_file

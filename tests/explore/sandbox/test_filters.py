@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.explore.sandbox.inside import filters
+from constat.explore.sandbox.inside import confining
 
 ALLOW: Final = 0x7FFF0000
 EPERM: Final = 0x00050001
@@ -30,7 +30,7 @@ def decided(machine: str, number: int, arguments: list[int], architecture: int =
     words = [number, architecture or MACHINES[machine], 0, 0]
     for one in arguments:
         words += [one & 0xFFFFFFFF, one >> 32]
-    code = filters.instructions(machine, OWN)
+    code = confining.instructions(machine, OWN)
     accumulator = place = 0
     while True:
         operation, yes, no, constant = code[place]
@@ -50,7 +50,7 @@ def decided(machine: str, number: int, arguments: list[int], architecture: int =
 
 def numbers(machine: str) -> dict[str, int]:
     place = list(MACHINES).index(machine)
-    tables = (filters._ALLOWED, filters._JUDGED, filters._MISSING)
+    tables = (confining._ALLOWED, confining._JUDGED, confining._MISSING)
     return {
         name: number
         for table in tables
@@ -88,9 +88,9 @@ def test_another_architecture_ends_the_process(number: int, architecture: int) -
     assert decided("x86_64", number, [0] * 6, architecture) in expected
 
 
-@given(arguments=ARGUMENTS, name=st.sampled_from(sorted(filters._JUDGED)))
+@given(arguments=ARGUMENTS, name=st.sampled_from(sorted(confining._JUDGED)))
 def test_both_machines_decide_alike(arguments: list[int], name: str) -> None:
-    first, second = filters._JUDGED[name]
+    first, second = confining._JUDGED[name]
     if first is not None and second is not None:
         assert decided("x86_64", first, arguments) == decided("aarch64", second, arguments)
 
@@ -122,5 +122,5 @@ def test_a_call_of_the_other_table_is_refused() -> None:
 
 
 def test_an_unknown_machine_has_no_filter() -> None:
-    assert not filters.known_machine("riscv64")
-    assert filters.known_machine("x86_64")
+    assert not confining.known_machine("riscv64")
+    assert confining.known_machine("x86_64")
