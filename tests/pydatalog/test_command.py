@@ -209,4 +209,4 @@ def test_only_this_package_imports_pydatalog() -> None:
         for path in package.rglob("*.py")
         if imports_pydatalog(path.read_text(encoding="utf-8"))
     }
-    assert users == {"pydatalog/inside.py"}
+    assert users == {"pydatalog/child.py"}
