@@ -377,7 +377,7 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "canary">]><ListBucketResult>&b;</ListBucketResu
 
 
 @pytest.mark.parametrize(
-    ("pages", "tag", "code", "said"),
+    ("lists", "tag", "code", "said"),
     [
         ([listing("o/1.csv", after="a"), listing("o/2.csv", after="a")], '"t"', "C0578", "leads"),
         ([listing("o/1.csv")], '"other"', "C0542", "changed while it was read"),
@@ -392,13 +392,13 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "canary">]><ListBucketResult>&b;</ListBucketResu
 def test_lists_of_buckets_that_lie_leave_the_goal_open(
     opened: Opened,
     monkeypatch: pytest.MonkeyPatch,
-    pages: list[str],
+    lists: list[str],
     tag: str,
     code: str,
     said: str,
 ) -> None:
     async def bucket(request: Request, _: State) -> Response:
-        page = pages[1 if "continuation-token" in request.query_params else 0]
+        page = lists[1 if "continuation-token" in request.query_params else 0]
         return Response(page, media_type="application/xml")
 
     routes = {
