@@ -131,14 +131,14 @@ class Offer(NamedTuple):
     text: str = ""
 
 
-def complete(environ: Mapping[str, str]) -> int:
+def complete(environ: Mapping[str, str], command: click.Command) -> int:
     """Write what fits; the exit code is always 0."""
     shell = environ.get(VARIABLE, "")
     # A shell in the middle of a line must not show a warning or a traceback.
     with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123  a stream, not a path
         errors, sys.stderr = sys.stderr, nothing
         try:
-            lines = list(_lines(environ, shell))
+            lines = list(_lines(environ, shell, command))
         except Exception:  # noqa: BLE001  no offer is the answer to every mistake
             lines = []
         finally:
@@ -147,12 +147,12 @@ def complete(environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _lines(environ: Mapping[str, str], shell: str) -> Iterator[str]:
+def _lines(environ: Mapping[str, str], shell: str, command: click.Command) -> Iterator[str]:
     words = [unquoted(word) for word in environ.get("COMP_WORDS", "").split("\n")[1:]]
     raw = environ.get("COMP_CURRENT", "")
     if raw == "=":
         raw = ""
-    for offer in offers(_joined(words), unquoted(raw)):
+    for offer in offers(command, _joined(words), unquoted(raw)):
         value = offer.value
         if shell == "bash" and not raw.startswith(_OPENING) and _SPECIAL.search(value):
             # Bash inserts what it is given: brackets outside quotes would be its own syntax.
@@ -182,10 +182,10 @@ def unquoted(word: str) -> str:
     return "".join(found)
 
 
-def offers(words: Sequence[str], current: str) -> Iterator[Offer]:
-    """Give what fits after these words, beginning with the current one."""
+def offers(command: click.Command, words: Sequence[str], current: str) -> Iterator[Offer]:
+    """Give what fits after these words of a command, beginning with the current one."""
     with shallow_loading():
-        place = _Place(words)
+        place = _Place(command, words)
     for offer in place.offers(current):
         if offer.kind in {"file", "dir"} or offer.value.startswith(current):
             yield offer
@@ -194,10 +194,8 @@ def offers(words: Sequence[str], current: str) -> Iterator[Offer]:
 class _Place:
     """Where in a command line the cursor is: the command, its arguments so far, an open option."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        from constat.cli.entry import cli  # noqa: PLC0415  loaded when it is used
-
-        self.command: click.Command = cli
+    def __init__(self, command: click.Command, words: Sequence[str]) -> None:
+        self.command = command
         self.context = click.Context(self.command, info_name="constat")
         self.given: list[str] = []
         self.options: dict[str, str] = {}

@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if _COMPLETING in os.environ:
         from constat.cli.completion import complete  # noqa: PLC0415  loaded when it is used
 
-        code: int = complete(os.environ)
+        code: int = complete(os.environ, cli)
         return code
     given = list(sys.argv[1:] if arguments is None else arguments)
     with listening() as signals:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from constat.cli.completion import offers
+from constat.cli.entry import cli
 from tests.catalog.schema_worlds import managed, shop, sqlite_file
 from tests.catalog.test_schema_checks import LIES
 from tests.cli.running import Ran, run
@@ -90,9 +91,10 @@ def test_nothing_of_a_source_draws_on_the_terminal(tmp_path: Path) -> None:
 def test_tables_are_offered_once_they_are_known(tmp_path: Path) -> None:
     shop(tmp_path)
     words = ["catalog", "show", "--project", str(tmp_path)]
-    assert list(offers(words, "sales.o")) == []
+    assert list(offers(cli, words, "sales.o")) == []
     catalog(tmp_path, "list")
-    assert [one.value for one in offers(words, "sales.o")] == ["sales.order_lines", "sales.orders"]
+    offered = [one.value for one in offers(cli, words, "sales.o")]
+    assert offered == ["sales.order_lines", "sales.orders"]
 
 
 FOREIGN = """id,price,share_pct,weight,day

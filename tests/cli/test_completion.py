@@ -34,7 +34,7 @@ def offered(project: Path | None, *words: str) -> list[str]:
     if before and project is not None:
         place = 2 if before[0] == "facts" else 1
         before = [*before[:place], *extra, *before[place:]]
-    return [one.value or f"<{one.kind}>" for one in offers(before, current)]
+    return [one.value or f"<{one.kind}>" for one in offers(cli, before, current)]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def lines(capsys: pytest.CaptureFixture[str], shell: str, current: str, *before:
         "COMP_WORDS": "\n".join(("constat", *before)),
         "COMP_CURRENT": current,
     }
-    assert complete(environ) == 0
+    assert complete(environ, cli) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert isinstance(out, str)
@@ -203,7 +203,7 @@ def test_bash_gets_quotes_where_it_needs_them(
 def test_nothing_is_said_about_mistakes(
     environ: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert complete(environ) == 0
+    assert complete(environ, cli) == 0
     assert "rror" not in "".join(capsys.readouterr())
 
 

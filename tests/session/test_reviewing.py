@@ -19,6 +19,7 @@ import pytest
 from constat import Session
 from constat.check import check_certificate
 from constat.cli.completion import offers
+from constat.cli.entry import cli
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.reviewing import placement as writing
@@ -584,7 +585,7 @@ def test_the_commands_list_and_decide(project: Path) -> None:
     kept = draft(project, asked_by="eve")
     told = ("--project", project)
     words = ["prove", "top(ann)", "--project", str(project), "--draft"]
-    assert [one.value for one in offers(words, kept.short[:3])] == [kept.short]
+    assert [one.value for one in offers(cli, words, kept.short[:3])] == [kept.short]
     listed = run("rules", "list", "--proposed", "--format", "json", *told).json
     assert [one["identity"] for one in listed["drafts"]] == [kept.short]
     shown = run("rules", "review", *told)
