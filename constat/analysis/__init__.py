@@ -5,8 +5,6 @@ C02xx. Invariant: a program that is given back is safe, typed and stratified, an
 and function carries its final kind. `PASSES` is the order of the passes.
 """
 
-from __future__ import annotations
-
 from constat.analysis.aggregation import (
     FLOOR,
     refused_in_drafts,

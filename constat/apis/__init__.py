@@ -4,8 +4,6 @@ In: an `ApiSetting` of the project. Out: cells of rows, with how they came. What
 data: nothing in it decides where a request goes, or who asks.
 """
 
-from __future__ import annotations
-
 from constat.apis.operations import Description, Operation, Parameter
 from constat.apis.reading import Answered, Api, drift, until_of
 from constat.apis.shapes import Field, Listed, Path, PathError, Shape, read_path

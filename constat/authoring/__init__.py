@@ -6,8 +6,6 @@ model writes is believed: it is read as data, checked as rules are, and what fol
 on an assumption that names it.
 """
 
-from __future__ import annotations
-
 from constat.authoring.discovery import DiscoveryTools, FactAccess, discovery_tools
 from constat.authoring.prompts import PromptBuilder
 

@@ -5,8 +5,6 @@ so `constat --help` stays fast. Example: `constat prove "is_vip(C001)"` exits wi
 PROVED.
 """
 
-from __future__ import annotations
-
 from constat.cli.entry import main
 
 __all__ = ["main"]

@@ -24,7 +24,6 @@ import click
 
 from constat.diagnostics import ConstatError, Diagnostic, render, to_json
 from constat.diagnostics.interruption import check_interrupted
-from constat.store.replacing import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -272,6 +271,8 @@ def replacing(path: str, *, last: bool = False, private: bool = False) -> Iterat
 
     `-` is stdout.
     """
+    from constat.store.replacing import replaced  # noqa: PLC0415  loaded when it is used
+
     _require_name(path)
     try:
         if path == "-":

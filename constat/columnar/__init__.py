@@ -8,8 +8,6 @@ the stage, else why not) and `run_stage(stage, plan, relations, number_of, strat
 ...) -> (relations, StageReport)`.
 """
 
-from __future__ import annotations
-
 import constat.evaluation.processor as _processor
 
 _processor.load_numpy()

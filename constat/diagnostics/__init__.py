@@ -4,8 +4,6 @@ Imports nothing of ours. Code ranges: 01 syntax, 02 analysis, 03 planning, 04 ev
 external (configuration, sources, tiers, facts), 06 models and authoring, 07 back ends.
 """
 
-from __future__ import annotations
-
 from constat.diagnostics.diagnostic import (
     ConstatError,
     Diagnostic,

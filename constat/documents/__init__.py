@@ -4,8 +4,6 @@ In: a `DocumentsSetting` of the project. Out: cells of rows, each with the words
 that it stands in. What a document says is data: nothing in it is obeyed.
 """
 
-from __future__ import annotations
-
 from constat.documents.collection import Collection, Document
 from constat.documents.extraction import Finder, Found, PatternError, read_pattern
 from constat.documents.library import Documents, Passage

@@ -1,7 +1,5 @@
 """The in-memory engine. In: an analysed program, a goal, external predicates. Out: an `Outcome`."""
 
-from __future__ import annotations
-
 from constat.engine.goal_engine import LazyEngine, LazyOutcome
 from constat.engine.relation import told_apart
 

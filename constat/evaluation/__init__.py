@@ -3,8 +3,6 @@
 See `external` and `outcome`.
 """
 
-from __future__ import annotations
-
 from constat.evaluation.clock import (
     UNTIMED,
     Clock,

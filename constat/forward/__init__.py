@@ -6,8 +6,6 @@ reference engine for what is open or what a fast strategy cannot say exactly.
 Example: `evaluate(program, [goal], {"edge": Rows(((1, 2), (2, 3)))}).count(0)`.
 """
 
-from __future__ import annotations
-
 from constat.forward.evaluating import evaluate
 from constat.forward.inputs import Files, Frame, Input, Options, Outside, Rows, Serving
 from constat.forward.results import Results

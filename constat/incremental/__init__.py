@@ -4,8 +4,6 @@ Everything is evaluated once in bulk; afterwards a change is followed through th
 row. What touches too much of what is kept, errs or is not settled is evaluated anew as a whole.
 """
 
-from __future__ import annotations
-
 import constat.evaluation.processor as _processor
 
 _processor.load_numpy()

@@ -7,8 +7,6 @@ goals are proved without stands in modules of its own: `cases`, `listing`, `port
 `pydatalog_rules`, `rewriting`.
 """
 
-from __future__ import annotations
-
 from constat.library.loading import Checked, check_rules, load_rules, rule_files
 
 __all__ = ["Checked", "check_rules", "load_rules", "rule_files"]

@@ -7,8 +7,6 @@ an atom to prove. *EDB* predicates are given (they have a source), *IDB* predica
 (they have rules). A *relation* is the set of rows of a predicate.
 """
 
-from __future__ import annotations
-
 from constat.logic.building import (
     aggregate,
     as_literal,

@@ -8,8 +8,6 @@ summarised, for nothing is lost; no model is asked.
 Example: ``Memory(folder, "s1").context(goal="cancel reservation 4WQ150").messages``.
 """
 
-from __future__ import annotations
-
 from constat.memory.archive import Archive
 from constat.memory.compaction import Context
 from constat.memory.extract import facts_of

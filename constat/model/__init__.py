@@ -4,8 +4,6 @@ In: a `Prompt`. Out: a `Reply`, or `ModelError`. Invariant: a reply is data, nev
 what was paid for is kept before anyone reads it. What asks providers is loaded by the session.
 """
 
-from __future__ import annotations
-
 from constat.model.prompts import (
     Client,
     ModelError,

@@ -3,8 +3,6 @@
 Every back end of ours executes this plan; nothing below it evaluates raw logic.
 """
 
-from __future__ import annotations
-
 from constat.plan.compilation import (
     compile_rule,
     expression_of,

@@ -6,8 +6,6 @@ notations of others.  Invariant: no verdict leaves
 without a proof in the form that the independent checker verifies; the two share no code.
 """
 
-from __future__ import annotations
-
 from constat.proof.certificate import build_certificate
 from constat.proof.decide import Decision, decide
 from constat.proof.missing import Gap, RecordedExternals, Supposition

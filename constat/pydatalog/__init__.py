@@ -7,8 +7,6 @@ so a mistake of the planner cannot be in both. Example: `answers(program, goal, 
 Limits())`.
 """
 
-from __future__ import annotations
-
 from constat.pydatalog.answering import AnswerSet, PyDatalogEngine, answers
 
 __all__ = ["AnswerSet", "PyDatalogEngine", "answers"]

@@ -40,8 +40,6 @@ rows that may be one, answers with what a function made of an unknown value, Dec
 fit 38 digits with 12 places.
 """
 
-from __future__ import annotations
-
 from constat.recount.folders import (
     ABOUT,
     Answered,

@@ -4,8 +4,6 @@ In: requests with a bearer token. Out: the answers of `constat.service`. Invaria
 are made of one table of operations, so that neither can do what the other refuses.
 """
 
-from __future__ import annotations
-
 from constat.server.application import Application, run
 from constat.server.operations import Operation, openapi, operations
 from constat.service import (

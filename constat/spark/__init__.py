@@ -7,8 +7,6 @@ server cannot compute exactly as the language has it is refused before anything 
 Public names: `SparkConnection`, `SparkRelations`, `run_stage`, `unsupported`, `statements`.
 """
 
-from __future__ import annotations
-
 from constat.spark.connection import SparkConnection, SparkFailureError
 from constat.spark.loading import fetch, load_files, load_table, send, write_there
 from constat.spark.relations import SparkRelations, SparkTables

@@ -6,8 +6,6 @@ texts) and a stage of a forward plan. Out: the stage's relations as tables.
 Public names: `Database`, `run_stage`, `statements` (the text of what would run).
 """
 
-from __future__ import annotations
-
 import constat.evaluation.processor as _processor
 
 _processor.load_numpy()

@@ -3,8 +3,6 @@
 `answers` is loaded by whoever needs it: most programs keep none.
 """
 
-from __future__ import annotations
-
 from constat.store.facts import FactStore, StoredFact
 from constat.store.replacing import CertificateStore
 

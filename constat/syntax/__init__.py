@@ -6,8 +6,6 @@ read. Invariant: reading what was printed gives what was printed. The stages: `l
 0.1 of Souffle's: what is accepted here loads there unchanged.
 """
 
-from __future__ import annotations
-
 from constat.syntax.cursor import Mode
 from constat.syntax.goals import parse_fact, parse_goal, parse_stated
 from constat.syntax.loading import (

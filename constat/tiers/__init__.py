@@ -4,8 +4,6 @@ In: a project and its analysed program. Out: one external predicate for each pre
 come from outside. Invariant: a source that fails makes facts unknown, never absent.
 """
 
-from __future__ import annotations
-
 from constat.tiers.building import Tiers, build_externals
 from constat.tiers.cache_age import (
     CACHE,

@@ -6,8 +6,6 @@ source are data; a source that does not answer is a failure and never an empty o
 `SchemaManager(project, index).search("customer revenue")`.
 """
 
-from __future__ import annotations
-
 from constat.catalog.schema.catalogue import KINDS, SchemaManager
 from constat.catalog.schema.described import (
     ColumnSchema,

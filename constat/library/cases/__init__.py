@@ -4,8 +4,6 @@ In: libraries with `cases/*.dl`. Out: what became of every expectation, and whic
 the cases have tried. Example: `run_cases([Path("rules")]).exit_code` is 0 where all is as expected.
 """
 
-from __future__ import annotations
-
 from constat.library.cases.cases import Library, find_libraries
 from constat.library.cases.coverage import Coverage, LiteralTried, RuleTried
 from constat.library.cases.results import (

@@ -5,8 +5,6 @@ never waits; it takes time in proportion to the text.  ``by_model`` is apart: it
 somebody wants that, and everything it says has to pass the gate of ``grounding``.
 """
 
-from __future__ import annotations
-
 from constat.memory.extract.calls import EXTRACTORS, facts_of
 
 __all__ = ["EXTRACTORS", "facts_of"]

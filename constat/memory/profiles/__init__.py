@@ -7,8 +7,6 @@ and told in its module.
 Example: ``profile("seed004").policy.trigger(profile("seed004").window)`` is 80,000.
 """
 
-from __future__ import annotations
-
 from constat.memory.profiles import checkpoints, proactive, scratchpad, summarising
 from constat.memory.profiles.named import NAMES, Made, Profile, events, made_by, profile
 

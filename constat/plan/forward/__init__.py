@@ -4,8 +4,6 @@ For answers in bulk, where `constat.plan` alone plans one goal on demand. `PASSE
 the forward planner; `constat.plan.PASSES` those of demand plans.
 """
 
-from __future__ import annotations
-
 from constat.plan.forward.operators import (
     ForwardPlan,
     Layout,

@@ -7,8 +7,6 @@ proves nothing by itself; it carries the proof's identity, so that the certifica
 All are written from the same ``Document`` and its ``Steps``, in which premises come first.
 """
 
-from __future__ import annotations
-
 from constat.proof.export.document import Document
 from constat.proof.export.steps import Premise, Step, Steps, steps_of
 

@@ -6,8 +6,6 @@ the certificate does not.
 Example: ``checker_source()`` is the script by which a report checks itself.
 """
 
-from __future__ import annotations
-
 from constat.proof.report.markup import checker_source
 
 __all__ = ["checker_source"]
