@@ -740,6 +740,8 @@ class Steps:
 
         All rows are different, and so are the assignments, where no column is left out.
         """
+        if not step.steps:
+            return None
         first, state, batch = step.steps[0], self._state, Batch()
         if not _reads_all(step) or not isinstance(first, Join) or len(groups) > _FEW_GROUPS:
             return None

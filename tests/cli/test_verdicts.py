@@ -198,4 +198,4 @@ def test_where_no_fact_would_do_the_next_command_says_what_stops_it(tmp_path: Pa
     (tmp_path / "constat.yaml").write_text("rules: rules.dl\n")
     told = run("missing", "h(1)", "--project", tmp_path).out.splitlines()
     assert told[-1] == "what stops it: constat why-not 'h(1)'"
-    assert "?x > 5" in run("why-not", "h(1)", "--project", tmp_path).out
+    assert "required: more than 5" in run("why-not", "h(1)", "--project", tmp_path).out
