@@ -109,6 +109,14 @@ spark: $(STAMP) ## Fetch Spark's client and the server Sail into .venv/spark/ fo
 		--no-deps "pyspark-client>=4.1,<5" "pysail>=0.7" googleapis-common-protos grpcio grpcio-status \
 		protobuf pyarrow zstandard || echo "Spark is not available"
 
+# Never fails either. Arrow lies beside the environment for the same reason.
+LAKES := $(VENV)/lakes
+.PHONY: lakes
+lakes: $(STAMP) ## Fetch the libraries of Delta and Iceberg into .venv/lakes/ for the tests of these tables.
+	@test -d $(LAKES)/pyiceberg || $(BIN)/uv pip install --quiet --python $(BIN)/python --target $(LAKES) \
+		--no-deps "deltalake>=1.6,<2" arro3-core "pyiceberg>=0.12,<1" pyarrow cachetools fsspec mmh3 pyroaring \
+		strictyaml || echo "the libraries of Delta and Iceberg are not available"
+
 # Each has requirements of its own, and so its own environment.
 .PHONY: orchestrators
 orchestrators: $(STAMP) ## Fetch Airflow and Dagster into .venv/ for the tests of examples/pipelines.
@@ -189,6 +197,10 @@ test-site: install browser ## Run the tests that build the site of the documenta
 test-spark: install spark ## Run the tests that compute on a Spark Connect server.
 	PYTHONPATH="$(abspath $(SPARK))" $(EXTRA) "spark and not slow"
 
+.PHONY: test-lakes
+test-lakes: install lakes ## Run the tests that read tables of Delta and Iceberg.
+	PYTHONPATH="$(abspath $(LAKES))" $(BIN)/python -m pytest -q -n $(WORKERS) tests/catalog/test_lakes.py $(PYTEST_ARGS)
+
 .PHONY: test-data
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
@@ -211,6 +223,7 @@ test-laws: install ## Run the long families of cases, of which the core has samp
 test-extras: install browser servers stores dbt orchestrators beside ## Run the tests of all extras.
 	$(EXTRA) "($(subst spark or ,,$(OUTSIDE)) or examples or faults or laws) and not spark and not slow"
 	@$(MAKE) --no-print-directory test-spark
+	@$(MAKE) --no-print-directory test-lakes
 
 .PHONY: test-all
 test-all: test test-extras ## Run the core, then all extras.

@@ -108,7 +108,7 @@ def test_why_not_says_its_sentences_in_the_language_of_the_locale() -> None:
     ("name", "said"),
     [
         ("A101", "# Application A101 is approved."),
-        ("A105", "1. Nothing says that P9 earns "),
+        ("A105", "1. There is no entry of applicant with id P9."),
     ],
 )
 def test_a_letter_without_codes_says_what_decides(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(constat.__file__).parent
 # Where the mode is defined, read and handed down; and the one place that chooses it.
 READERS = {
-    "analysis/analysis.py",
+    "analysis/passes.py",
     "analysis/aggregation.py",
     "analysis/kinds.py",
     "analysis/safety.py",

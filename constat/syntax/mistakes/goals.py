@@ -156,7 +156,9 @@ def _free_column(name: str, names: Sequence[str], given: Collection[str]) -> str
     if near is None and near_name(name, names) is not None:
         return ""
     within = [one for one in free if len(name) > 2 and name in one.replace("_", "")]  # noqa: PLR2004  a word
-    return near or next(iter(within), "")
+    # `c` may be short for `customer`, where no other column is.
+    short = [one for one in free if name.startswith(one)]
+    return near or next(iter(within), "") or (short[0] if len(short) == 1 else "")
 
 
 def column_again(span: Span, name: str) -> Diagnostic:
