@@ -15,7 +15,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import resource
 import signal
 import sys
 import threading
@@ -226,6 +225,8 @@ _GRACE: Final = 2.0
 
 def bind_process(memory: int, parent: int) -> None:
     """Bound memory, files and core dumps, and end with the parent."""
+    import resource  # noqa: PLC0415  a browser has none
+
     for kind, most in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, 0),

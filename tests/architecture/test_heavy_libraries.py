@@ -19,6 +19,8 @@ HEAVY_REASON = "heavy library, loaded on first use"
 OWN_REASON = "loaded when it is used"
 # Modules that compute with arrays import it at the top; a module that each `prove` loads does not.
 HEAVY_AT_START = {"numpy"}
+ABSENT_REASON = "a browser has none"
+ABSENT = {"resource"}
 # Commands, public names, and the checker, which runs under any name.
 TABLES_OF_NAMES = {"constat.cli.groups", "constat.session", "constat.check.__main__"}
 
@@ -38,10 +40,11 @@ def test_what_is_imported_inside_functions_is_heavy_or_ours_and_says_so(folder: 
     for source in sources_in(folder):
         lines = source.text.splitlines()
         late = [imported for imported in imports(source) if imported.in_function]
-        known = HEAVY | HEAVY_AT_START | {"constat"}
+        known = HEAVY | HEAVY_AT_START | ABSENT | {"constat"}
         assert [one.module for one in late if not {one.top, one.module} & known] == []
         for imported in late:
             reason = OWN_REASON if imported.top == "constat" else HEAVY_REASON
+            reason = ABSENT_REASON if imported.top in ABSENT else reason
             assert reason in lines[imported.line - 1]
 
 

@@ -345,7 +345,7 @@ def test_a_module_that_is_being_loaded_is_loaded_whole_before_a_signal_ends_anyt
 _KILLED: Final = """
 import os, signal, sys
 del sys.argv[1:4]
-from constat.store import replacing, scratch
+from constat.store import replacing
 from constat.explore.sandbox import sandbox
 import constat.session.running, constat.cli.output
 
