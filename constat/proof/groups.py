@@ -145,10 +145,10 @@ def _packed_group(
     if tests:
         flags = bytearray()
         for one in bindings(rows):
-            truths = [test.truth(one) for test in tests]
-            if False not in truths and not all(truths):
+            passes = _passes(tests, one)
+            if passes is None:
                 return None
-            flags.append(False not in truths)
+            flags.append(passes)
         rows = rows.chosen(flags)
     targets = _packed_targets(rows, literal.target, atom, bindings)
     if targets is None:
@@ -255,13 +255,21 @@ def _kept(rows: list[Row], tests: list[ComparisonCode], bindings: _Bound) -> lis
         return rows
     kept: list[Row] = []
     for row, binding in zip(rows, bindings(rows), strict=True):
-        truths = [test.truth(binding) for test in tests]
-        if False in truths:
-            continue
-        if not all(truth is True for truth in truths):
+        passes = _passes(tests, binding)
+        if passes is None:
             return None
-        kept.append(row)
+        if passes:
+            kept.append(row)
     return kept
+
+
+def _passes(tests: list[ComparisonCode], binding: Binding) -> bool | None:
+    """Tell whether a row passes the comparisons; ``None`` where that is not decided."""
+    truths = [test.truth(binding) for test in tests]
+    if False in truths:
+        return False
+    # What is not decided may be anything else, also something that counts as true.
+    return True if all(truth is True for truth in truths) else None
 
 
 def _bindings(

@@ -41,6 +41,7 @@ BODIES = {
     "mean": "mean ?p : { sold(_i, ?w, ?p, _n) }",
     "least": "min ?p : { sold(_i, ?w, ?p, _n) }",
     "where": "sum ?p : { sold(_i, ?w, ?p, ?n), ?n > 1, ?p > 2 }",
+    "erring": "sum ?p : { sold(_i, ?w, ?p, ?n), 6 / ?n > 2 }",
     "product": "sum ?p * ?p : { sold(_i, ?w, ?p, _n) }",
     "computed": "sum ?q : { sold(_i, ?w, ?p, _n), ?q = ?p + ?p }",
     "columns left out": "sum ?p : { sold(_, ?w, ?p, _) }",
