@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from constat.diagnostics.diagnostic import JsonObject
     from constat.evaluation import Event, Observer
     from constat.explore.answered import Explored
-    from constat.explore.events import ExploreEvent, Telling
+    from constat.explore.events import ExploreEvent, ExploreObserver
     from constat.library.listing import ListedPredicate
     from constat.memory import Memory
     from constat.project import Project
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from constat.proof.tree import Step
     from constat.session import Answers, Result, Session
     from constat.session.answers import AnswerColumn, AnswerRow
-    from constat.session.facts_of_text import Told
+    from constat.session.facts_of_text import FactsOfText
     from constat.session.reviewing import Decided
     from constat.store.facts import StoredFact
 
@@ -323,7 +323,7 @@ class Service:
 
         return await self.run(work)
 
-    async def solve(  # noqa: PLR0913  each kind of wish has a name
+    async def solve(  # noqa: PLR0913  each option has a name
         self,
         question: str,
         *,
@@ -333,7 +333,7 @@ class Service:
         accept_goal: str = "",
         require_approved: bool = False,
         check: str | None = None,
-        observe: Telling | None = None,
+        observe: ExploreObserver | None = None,
     ) -> JsonObject:
         """Answer an exploratory question by steps that a model plans.
 
@@ -1131,8 +1131,8 @@ def _decided(found: Decided) -> JsonObject:
 def _remembered(one: Session, session: str) -> Memory:
     from constat.session import remembering  # noqa: PLC0415  loaded when it is used
 
-    wish = remembering.Wish(rules=one.project.memory.rules)
-    return remembering.opened(one.project.state, session, wish=wish)
+    options = remembering.CompactionOptions(rules=one.project.memory.rules)
+    return remembering.opened(one.project.state, session, options=options)
 
 
 def _answers(answers: Answers) -> JsonObject:
@@ -1186,7 +1186,7 @@ def _stated(session: Session, fact: StoredFact) -> JsonObject:
     return {**shown, "note": fact.note[:_TEXT]}
 
 
-def _told(told: Told) -> JsonObject:
+def _told(told: FactsOfText) -> JsonObject:
     return {
         "said": [{"fact": one.fact, "sentence": one.sentence} for one in told.said],
         "not_said": [{"atom": one.atom, "reason": one.reason} for one in told.refused],

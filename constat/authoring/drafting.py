@@ -170,7 +170,7 @@ _NOT_RUN: Final = "not run: a proposal ends the turn"
 
 
 @frozen
-class Desk:
+class DraftContext:
     """What drafting works with.
 
     `sources` tells about the databases. `before` is what was said earlier in the conversation, and
@@ -226,33 +226,37 @@ def check_question(question: str) -> str:
     return plain
 
 
-def draft_for(question: str, desk: Desk, transcript: Transcript) -> Drafted:
+def draft_for(question: str, context: DraftContext, transcript: Transcript) -> Drafted:
     """Have a question turned into a goal. Raises `ConstatError`."""
-    return _Drafting(question, desk, transcript).run()
+    return _Drafting(question, context, transcript).run()
 
 
 class _Drafting:
     """One question on its way."""
 
-    def __init__(self, question: str, desk: Desk, transcript: Transcript) -> None:
-        self.desk = desk
+    def __init__(self, question: str, context: DraftContext, transcript: Transcript) -> None:
+        self.context = context
         self.transcript = transcript
-        self.setting = desk.ground.setting
-        self.tools = {tool.name: run for tool, run in (*desk.lookups, (_SHOW_TOOL, self.show))}
-        self.seen = [question, self.setting.context, *desk.seen]
+        self.setting = context.ground.setting
+        self.tools = {tool.name: run for tool, run in (*context.lookups, (_SHOW_TOOL, self.show))}
+        self.seen = [question, self.setting.context, *context.seen]
         self.usage = Usage()
         self.rounds = 0
         self.looked_up = 0
         self.last: tuple[Diagnostic, ...] = ()
-        program, databases, lean = desk.ground.program, desk.ground.databases, bool(desk.lookups)
+        program, databases, lean = (
+            context.ground.program,
+            context.ground.databases,
+            bool(context.lookups),
+        )
         hint = hint_text(program, question) if lean else ""
-        told = question_text(question, desk.rejected, desk.before, hint)
+        told = question_text(question, context.rejected, context.before, hint)
         transcript.asked(told)
         self.prompt = Prompt(
-            desk.task,
-            system_prompt(program, self.setting, databases, desk.sources, lean=lean),
+            context.task,
+            system_prompt(program, self.setting, databases, context.sources, lean=lean),
             (Turn("user", told),),
-            (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, *_ANSWERS),
+            (*(tool for tool, _ in context.lookups), _SHOW_TOOL, *_ANSWERS),
             most_tokens=_MOST_TOKENS,
         )
 
@@ -261,7 +265,7 @@ class _Drafting:
         for _ in range(self.setting.rounds + self.setting.lookups + 1):
             reply = self.ask()
             found = self.answered(reply)
-            self.desk.keep()
+            self.context.keep()
             if found is not None:
                 return found
             if self.rounds >= self.setting.rounds:
@@ -270,7 +274,7 @@ class _Drafting:
 
     def ask(self) -> Reply:
         try:
-            reply = self.desk.client.ask(self.prompt)
+            reply = self.context.client.ask(self.prompt)
         except ModelError as problem:
             self.usage = self.usage + problem.usage
             message = one_line(str(problem), 500)
@@ -278,7 +282,7 @@ class _Drafting:
             raise ConstatError([Diagnostic(problem.code, message, help=hint)]) from None
         self.usage = self.usage + reply.usage
         self.transcript.replied(reply)
-        self.desk.keep()
+        self.context.keep()
         return reply
 
     def answered(self, reply: Reply) -> Drafted | None:
@@ -336,7 +340,7 @@ class _Drafting:
         proposal = read_proposal(call, diagnostics)
         checked = Checked(tuple(diagnostics))
         if proposal is not None:
-            checked = check_proposal(proposal, self.desk.ground, self.seen)
+            checked = check_proposal(proposal, self.context.ground, self.seen)
         self.last = checked.diagnostics
         passed = proposal is not None and checked.goal is not None
         self.transcript.checked(self.rounds, checked.diagnostics, passed=passed)
@@ -391,7 +395,7 @@ class _Drafting:
     def show(self, arguments: Json) -> str:
         """Answer `show_predicate`."""
         name = arguments["name"]
-        program, values = self.desk.ground.program, self.setting.facts
+        program, values = self.context.ground.program, self.setting.facts
         shown = show_predicate(program, name, values=values) if isinstance(name, str) else None
         return "there is no such predicate" if shown is None else as_data(shown)
 

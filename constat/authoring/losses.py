@@ -34,7 +34,7 @@ _PRESENT: Final = frozenset({"today", "period"})
 _TURNED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
 
 
-def losses(  # noqa: PLR0913  each kind of wish has a name
+def losses(  # noqa: PLR0913  each option has a name
     question: str,
     goal: Atom,
     program: AnalysedProgram,

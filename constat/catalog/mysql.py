@@ -84,7 +84,7 @@ _NO_DAY: Final = "{0} < '0001-01-01' OR MONTH({0}) = 0 OR DAYOFMONTH({0}) = 0"
 
 
 @frozen
-class Told:
+class OutputColumn:
     """What the server says of an output column: its type, its width, a sign, and never NULL."""
 
     code: int
@@ -341,7 +341,7 @@ class MysqlConnection(ServerConnection[_Link]):
         self._in_force: tuple[float, int] | None = None
         self._narrow = False
         self._types: dict[str, tuple[bool, ...]] = {}
-        self._outputs_told: dict[str, tuple[Told, ...]] = {}
+        self._outputs_told: dict[str, tuple[OutputColumn, ...]] = {}
         self._held: _Names | None = None
         self._listed: tuple[_Names | None, Mapping[str, SourceTable]] | None = None
         self._kept: frozenset[str] | None = None
@@ -667,7 +667,7 @@ class MysqlConnection(ServerConnection[_Link]):
         told = [(field.type_code, field.charsetnr) for field in fields]
         self._types[query] = tuple(is_single(code) for code, _ in told)
         self._outputs_told[query] = tuple(
-            Told(
+            OutputColumn(
                 field.type_code,
                 field.charsetnr,
                 not field.flags & FLAG.UNSIGNED,

@@ -170,7 +170,7 @@ def check_certificate(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ViewAnswers:
     """What a view has to tell: questions with answers, sorted; results of functions; its level."""
 
     answers: tuple[tuple[Json, Json], ...]
@@ -182,7 +182,7 @@ def questions_about_hidden(
     tree: dict[str, Json],
     values: dict[str, tuple[str, str]],
     commit: Callable[[str, str], str],
-) -> Told:
+) -> ViewAnswers:
     """Check a view to which nothing is told yet, with its ``values`` by commitment; give answers.
 
     ``commit`` gives the commitment of a value that stands in no cell.  ``Rejected`` where nothing
@@ -190,7 +190,7 @@ def questions_about_hidden(
     """
     read_one = read_certificate(document_of(tree))
     if read_one.redaction is None:
-        return Told((), frozenset(), read_one.header.level)
+        return ViewAnswers((), frozenset(), read_one.header.level)
     writing = Writing(read_one.redaction, values, commit)
     certificate = replace(read_one, redaction=writing)
     check_program(certificate.program)
@@ -199,7 +199,7 @@ def questions_about_hidden(
     if certificate.header.verdict == "UNRESOLVED":
         check_undecided(certificate, allowed_steps(certificate) // UNDECIDED_SHARE)
     answers = tuple(pair for _, pair in sorted(writing.noted.items()))
-    return Told(answers, frozenset(writing.made), weakest_level(certificate))
+    return ViewAnswers(answers, frozenset(writing.made), weakest_level(certificate))
 
 
 def allowed_steps(certificate: Certificate) -> int:

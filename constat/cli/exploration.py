@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from constat.explore.answered import AnswerProof, Explored, StepReport
     from constat.explore.chain import Chain
-    from constat.explore.events import Telling
+    from constat.explore.events import ExploreObserver
     from constat.explore.plan import Plan
     from constat.logic import Value
     from constat.session import Session
@@ -218,7 +218,7 @@ _LONGEST: Final = 120
 
 
 @contextmanager
-def displayed(form: str) -> Iterator[Telling]:
+def displayed(form: str) -> Iterator[ExploreObserver]:
     """Give what shows events."""
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if form == "none":

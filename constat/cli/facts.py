@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.session import Result
-    from constat.session.facts_of_text import Told
+    from constat.session.facts_of_text import FactsOfText
     from constat.store import StoredFact
 
 draft_option = click.option(
@@ -152,7 +152,7 @@ def _conflicts(session: Session, fact: StoredFact) -> tuple[str, ...]:
     return session.facts.conflicts(session.facts.show(fact))
 
 
-def _show(told: Told) -> None:
+def _show(told: FactsOfText) -> None:
     for one in told.said:
         write(f"says: {one.fact}")
         write(f"  in: {' '.join(one.sentence.split())}")
@@ -180,7 +180,7 @@ def _tell(session: Session, kept: tuple[StoredFact, ...], result: Result | None)
 
 
 def _json(
-    session: Session, told: Told, kept: tuple[StoredFact, ...], result: Result | None
+    session: Session, told: FactsOfText, kept: tuple[StoredFact, ...], result: Result | None
 ) -> dict[str, object]:
     return {
         "said": [

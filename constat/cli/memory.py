@@ -275,11 +275,12 @@ def compact_command(  # noqa: PLR0913  one argument for each option
     """
     with remembered(), _client(project, wanted=with_model) as client:
         own = _own_rules(project, store, session, rules)
-        wish = remembering.Wish(budget, profile, goal, model, own, now=now, branch=branch)
+        asked = (budget, profile, goal, model, own)
+        options = remembering.CompactionOptions(*asked, now=now, branch=branch)
         folder = None if session is None else remembering.store_of(project, store)
         found = remembering.compacted(
             [(name, read_file(name, remembering.MOST_BYTES)) for name in logs],
-            wish,
+            options,
             folder=folder,
             session=session or "main",
             form=log_format or "",

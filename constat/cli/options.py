@@ -169,8 +169,8 @@ def log_options(command: Callable[..., int]) -> Callable[..., int]:
         **options: Any,  # noqa: ANN401  whatever the command takes
     ) -> int:
         given = log or any(one is not None for one in (by, retention, supersedes))
-        wish = LogAs(by, retention, supersedes, asked=log) if given else None
-        return command(*arguments, log=wish, **options)
+        logging = LogAs(by, retention, supersedes, asked=log) if given else None
+        return command(*arguments, log=logging, **options)
 
     for option in reversed(_OPTIONS):
         packed = option(packed)

@@ -36,7 +36,7 @@ from constat.evaluation import Verdict
 from constat.frozen import frozen
 from constat.proof import tree_to_json
 from constat.session import Result, Session
-from constat.session.options import MOST, RANKINGS, SAMPLE, SECONDS, LogAs, PopulationWish
+from constat.session.options import MOST, RANKINGS, SAMPLE, SECONDS, LogAs, PopulationOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -280,7 +280,7 @@ class Everybody:
 
     wanted: bool
     folder: str | None
-    wish: PopulationWish
+    population: PopulationOptions
 
 
 def population_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -305,8 +305,8 @@ def _everybody(options: dict[str, Any]) -> Everybody:
         raise click.UsageError(f"{message}: add `--population`{alone}")
     if wanted and not folder:
         raise click.UsageError("a population is written into a folder: add `--output FOLDER`")
-    wish = PopulationWish(SAMPLE if sample is None else sample, seed or "", among or "")
-    return Everybody(wanted, folder, wish)
+    population = PopulationOptions(SAMPLE if sample is None else sample, seed or "", among or "")
+    return Everybody(wanted, folder, population)
 
 
 def prove_everybody(
@@ -317,7 +317,7 @@ def prove_everybody(
         raise click.UsageError("--counterfactuals is about one proof, not a population")
     with watching() as observe:
         found = session.population(
-            goal, Path(everybody.folder or ""), everybody.wish, observe=observe
+            goal, Path(everybody.folder or ""), everybody.population, observe=observe
         )
     if shown.form == "json":
         write_json(

@@ -104,7 +104,7 @@ MOST_SEEN = 5_000
 
 
 @dataclass(slots=True)
-class Desk:
+class ReplContext:
     """The notebook, who types, whether somebody is there; constants seen, and remarks made."""
 
     notebook: Notebook
@@ -165,103 +165,103 @@ _CERTIFICATE: Final = "certificate"
 _SHOWN: Final = 200
 
 
-def add_rules(desk: Desk, text: str) -> None:
+def add_rules(context: ReplContext, text: str) -> None:
     """Suppose typed rules."""
-    names = desk.notebook.add_rules(text)
+    names = context.notebook.add_rules(text)
     if names:
         write(f"supposed: {counted(len(names), 'typed rule')} in all")
     else:
         write("declared; a rule for it can follow")
 
 
-def rules(desk: Desk, _: str) -> None:
+def rules(context: ReplContext, _: str) -> None:
     """List the typed rules."""
-    write(desk.notebook.text.rstrip("\n") or "no rule has been typed")
+    write(context.notebook.text.rstrip("\n") or "no rule has been typed")
 
 
-def undo(desk: Desk, _: str) -> None:
+def undo(context: ReplContext, _: str) -> None:
     """Take the last change back."""
-    what = desk.notebook.undo()
+    what = context.notebook.undo()
     write(f"taken back: {what}" if what else "there is nothing to take back")
 
 
-def forget(desk: Desk, _: str) -> None:
+def forget(context: ReplContext, _: str) -> None:
     """Suppose nothing any more."""
-    desk.notebook.forget()
+    context.notebook.forget()
     write("nothing is supposed any more; /undo brings it back")
 
 
-def facts(desk: Desk, text: str) -> None:
+def facts(context: ReplContext, text: str) -> None:
     """List the stated facts; state one; or read them in a sentence."""
     if not text:
-        stated = desk.session.facts.list()
+        stated = context.session.facts.list()
         for one in stated:
-            write(f"{desk.session.facts.show(one)}, stated by {one.author} at {one.added_at}")
+            write(f"{context.session.facts.show(one)}, stated by {one.author} at {one.added_at}")
         if not stated:
             note("no facts are stated")
     elif kind_of(text) is Kind.QUESTION:
-        _tell(desk, text)
+        _tell(context, text)
     else:
-        _state(desk, text.removesuffix("."))
+        _state(context, text.removesuffix("."))
 
 
-def _state(desk: Desk, fact: str) -> None:
-    base, draft = desk.notebook.base, desk.notebook.draft
+def _state(context: ReplContext, fact: str) -> None:
+    base, draft = context.notebook.base, context.notebook.draft
     with beside(base, draft) as session:
-        stored = session.facts.add(fact, author=desk.by)
+        stored = session.facts.add(fact, author=context.by)
         shown = session.facts.show(stored)
 
     def undo() -> None:
         with beside(base, draft) as session:
-            session.facts.retract(fact, by=desk.by, author=desk.by)
+            session.facts.retract(fact, by=context.by, author=context.by)
 
-    desk.notebook.undone_by(f"the fact {shown}", undo)
+    context.notebook.undone_by(f"the fact {shown}", undo)
     write(f"added: {shown}, stated by {stored.author}")
-    _try_again(desk)
+    _try_again(context)
 
 
-def _try_again(desk: Desk) -> None:
+def _try_again(context: ReplContext) -> None:
     """Show what becomes of the last question by a fact that was stated for it."""
-    result = desk.notebook.again()
+    result = context.notebook.again()
     if result is not None:
         print_again(result)
 
 
-def _tell(desk: Desk, text: str) -> None:
-    with beside(desk.notebook.base, desk.notebook.draft) as session:
-        told = session.provide_facts(text, author=desk.by)
+def _tell(context: ReplContext, text: str) -> None:
+    with beside(context.notebook.base, context.notebook.draft) as session:
+        told = session.provide_facts(text, author=context.by)
         for one in told.said:
             write(f"says: {one.fact}")
         for refused in told.refused:
             note(f"refused: {refused.atom or 'what the model gave'}: {refused.reason}")
         if told.model:
             note(f"found by {told.model}")
-        if not told.said or not _confirmed(desk):
+        if not told.said or not _confirmed(context):
             note("nothing was kept")
             return
         for stored in told.keep():
             write(f"added: {session.facts.show(stored)}, told by {stored.author}")
-    _try_again(desk)
+    _try_again(context)
 
 
-def _confirmed(desk: Desk) -> bool:
+def _confirmed(context: ReplContext) -> bool:
     """Ask whoever types; a script is nobody, and says it with `/facts FACT`."""
-    return desk.interactive and click.confirm("Keep this?", err=True)
+    return context.interactive and click.confirm("Keep this?", err=True)
 
 
-def retract(desk: Desk, fact: str) -> None:
+def retract(context: ReplContext, fact: str) -> None:
     """Take a stated fact back."""
     if not fact:
         raise _lacking("which fact is taken back?", "/retract FACT")
-    with beside(desk.notebook.base, desk.notebook.draft) as session:
-        for stored in session.facts.retract(fact.removesuffix("."), by=desk.by):
+    with beside(context.notebook.base, context.notebook.draft) as session:
+        for stored in session.facts.retract(fact.removesuffix("."), by=context.by):
             write(f"retracted: {session.facts.show(stored)}, stated by {stored.author}")
-    _try_again(desk)
+    _try_again(context)
 
 
-def predicates(desk: Desk, word: str) -> None:
+def predicates(context: ReplContext, word: str) -> None:
     """List the predicates with their columns, those with a word in their name or all."""
-    known = desk.session.program.program.predicates
+    known = context.session.program.program.predicates
     found = [one for name, one in sorted(known.items()) if word.lower() in name.lower()]
     for one in found[:_SHOWN]:
         write(print_signature(one))
@@ -271,11 +271,11 @@ def predicates(desk: Desk, word: str) -> None:
         note(f"and {len(found) - _SHOWN} more; add a word of their names")
 
 
-def export(desk: Desk, rest: str) -> None:
+def export(context: ReplContext, rest: str) -> None:
     """Write the certificate of the last result into a file, or the proof in another format."""
     form, _, file = rest.partition(" ")
     file = file.strip()
-    last = desk.notebook.last
+    last = context.notebook.last
     names = ", ".join((_CERTIFICATE, *(one.name for one in FORMATS)))
     if last is None:
         raise _lacking("no goal has been proved yet", "type a goal first")
@@ -287,26 +287,26 @@ def export(desk: Desk, rest: str) -> None:
     write(f"written to {file}: {last.goal}")
 
 
-def save(desk: Desk, file: str) -> None:
+def save(context: ReplContext, file: str) -> None:
     """Write the typed rules into a file."""
-    if not file or not desk.notebook.rules:
+    if not file or not context.notebook.rules:
         raise _lacking("no rule was typed, or no file was named", "/save FILE")
-    write_file(file, desk.notebook.text.encode())
+    write_file(file, context.notebook.text.encode())
     write(f"written to {file}; add it to `rules:` to make these rules the project's")
 
 
-def load(desk: Desk, file: str) -> None:
+def load(context: ReplContext, file: str) -> None:
     """Suppose the rules of a file."""
     if not file:
         raise _lacking("which file?", "/load FILE")
     text = read_file(str(Path(file).expanduser()), _LARGEST_FILE).decode("utf-8", "replace")
-    add_rules(desk, text)
+    add_rules(context, text)
 
 
-def is_fact(desk: Desk, text: str) -> bool:
+def is_fact(context: ReplContext, text: str) -> bool:
     """Tell whether a text is a fact of a predicate that is there."""
     try:
-        parse_stated(text.strip().rstrip("."), desk.session.program.program)
+        parse_stated(text.strip().rstrip("."), context.session.program.program)
     except ConstatError:
         return False
     return True
@@ -322,33 +322,33 @@ _SHOWN_ROWS: Final = 50
 _DEPTH: Final = 1
 
 
-def answer(desk: Desk, goal: str) -> None:
+def answer(context: ReplContext, goal: str) -> None:
     """Prove a goal that is closed; find all answers of another."""
     bare = bare_goal(goal)
-    notebook = desk.notebook
+    notebook = context.notebook
     if notebook.is_ground(bare):
         found = notebook.prove(bare)
         if isinstance(found, WhatIf):
             print_both(found, depth=_DEPTH, quiet=False)
         else:
             print_result(found, depth=_DEPTH)
-            _tell_more(desk, found)
-            desk.warn(notebook.converse(bare, found.verdict.value))
+            _tell_more(context, found)
+            context.warn(notebook.converse(bare, found.verdict.value))
         return
     answers = notebook.query(bare)
     if isinstance(answers, WhatIf):
         print_both(answers, depth=None, quiet=True)
     else:
-        _print_answers(desk, answers)
+        _print_answers(context, answers)
 
 
-def tell_checks(desk: Desk, seconds: float = 0.0) -> None:
+def tell_checks(context: ReplContext, seconds: float = 0.0) -> None:
     """Say what came of checks that went on; those that have not ended wait for the next time."""
-    waiting, desk.going = desk.going, []
+    waiting, context.going = context.going, []
     for before in waiting:
         answers = before.checked(seconds)
         if answers.checking is not None:
-            desk.going.append(before)
+            context.going.append(before)
             continue
         write(f"{answers.query}: {len(before):,} rows were shown")
         shown = Shown(answers, answers.rows, answers.columns, confidence=False)
@@ -362,19 +362,19 @@ def bare_goal(text: str) -> str:
     return text.strip().removeprefix("?-").strip().removesuffix("?").strip()
 
 
-def _tell_more(desk: Desk, result: Result) -> None:
-    if desk.interactive:
+def _tell_more(context: ReplContext, result: Result) -> None:
+    if context.interactive:
         more = (
             "/why shows the proof" if result.exit_code in {0, 3} else "/why-not shows the reasons"
         )
         note(f"{more}; /export writes it")
 
 
-def _print_answers(desk: Desk, answers: Answers) -> None:
-    if answers.checking is not None and (not desk.interactive or not answers.columns):
+def _print_answers(context: ReplContext, answers: Answers) -> None:
+    if answers.checking is not None and (not context.interactive or not answers.columns):
         answers = answers.checked()
     if answers.checking is not None:
-        desk.going.append(answers)
+        context.going.append(answers)
     if not answers.columns:
         write(ground_text(answers))
         return
@@ -392,32 +392,32 @@ def _print_answers(desk: Desk, answers: Answers) -> None:
     for line in summary(shown, left_out):
         write(line)
     for one in rows:
-        desk.saw(one.values)
+        context.saw(one.values)
 
 
-def why(desk: Desk, goal: str) -> None:
+def why(context: ReplContext, goal: str) -> None:
     """Print the whole proof of a goal, or of the last one."""
-    print_result(_proved(desk, goal))
+    print_result(_proved(context, goal))
 
 
-def why_not(desk: Desk, goal: str) -> None:
+def why_not(context: ReplContext, goal: str) -> None:
     """Say why a goal, or the last one, does not hold."""
-    wanted = goal or _last(desk).goal
+    wanted = goal or _last(context).goal
     with watching() as observe:
-        print_why_not(desk.session.why_not(wanted, observe=observe), 0)
+        print_why_not(context.session.why_not(wanted, observe=observe), 0)
 
 
-def missing(desk: Desk, goal: str) -> None:
+def missing(context: ReplContext, goal: str) -> None:
     """Find the facts that would prove a goal, or the last one."""
-    wanted = goal or _last(desk).goal
+    wanted = goal or _last(context).goal
     with watching() as observe:
-        search = desk.session.missing_facts
+        search = context.session.missing_facts
         print_missing(search(wanted, observe=observe), partial(search, wanted, top=1))
 
 
-def unresolved(desk: Desk, _: str) -> None:
+def unresolved(context: ReplContext, _: str) -> None:
     """List the goals that lack facts, with those facts."""
-    found = desk.notebook.unresolved()
+    found = context.notebook.unresolved()
     if not (found.goals or found.untried):
         note("nothing that was asked lacks a fact")
     for goal, facts in found.goals:
@@ -425,15 +425,15 @@ def unresolved(desk: Desk, _: str) -> None:
         for fact in facts:
             write(f"  missing: {fact}")
     if found.untried:
-        allowed = f"{desk.session.project.limits.seconds:g} seconds"
+        allowed = f"{context.session.project.limits.seconds:g} seconds"
         write(f"not tried again to the end within the limits of the project ({allowed}):")
         for goal in found.untried:
             write(f"  {goal}")
 
 
-def what_if(desk: Desk, rest: str) -> None:
+def what_if(context: ReplContext, rest: str) -> None:
     """Suppose a fact, its absence or a value; without words list what is supposed."""
-    notebook, supposed = desk.notebook, desk.notebook.supposed
+    notebook, supposed = context.notebook, context.notebook.supposed
     word, _, said = rest.partition(" ")
     said = said.strip()
     match word:
@@ -467,15 +467,15 @@ def _list_suppositions(supposed: Suppositions) -> None:
     write("\n".join(lines) or "nothing is supposed")
 
 
-def _proved(desk: Desk, goal: str) -> Result:
+def _proved(context: ReplContext, goal: str) -> Result:
     if not goal:
-        return _last(desk)
-    found = desk.notebook.prove(goal)
+        return _last(context)
+    found = context.notebook.prove(goal)
     return found.after if isinstance(found, WhatIf) else found
 
 
-def _last(desk: Desk) -> Result:
-    last = desk.notebook.last
+def _last(context: ReplContext) -> Result:
+    last = context.notebook.last
     if last is None:
         message = "no goal has been proved yet"
         raise ConstatError([Diagnostic("C0921", message, help="type a goal first")])
@@ -487,91 +487,93 @@ def _last(desk: Desk) -> Result:
 _NUMBERS: Final = frozenset({"number", "unsigned", "float", "Decimal"})
 
 
-def ask(desk: Desk, question: str) -> None:
+def ask(context: ReplContext, question: str) -> None:
     """Answer a question in words, with a proof."""
-    base = desk.notebook.base
+    base = context.notebook.base
     if not base.project.models.named:
         message = "this is neither a goal nor a rule, and no model is there to read a question"
         note_ = "a goal is a predicate with constants or variables: is_vip(?c)"
         hint = "/predicates lists what can be asked; `models:` in constat.yaml names models"
         raise ConstatError([Diagnostic("C0921", message, note=note_, help=hint)])
     with watching() as observe:
-        conversation = desk.notebook.conversation
+        conversation = context.notebook.conversation
         wanted = _exploring_lacking(question)
-        found = base.ask(wanted, by=desk.by, observe=observe, conversation=conversation)
-    if found.note and found.note not in desk.told:
-        desk.told.add(found.note)
+        found = base.ask(wanted, by=context.by, observe=observe, conversation=conversation)
+    if found.note and found.note not in context.told:
+        context.told.add(found.note)
         note(found.note)
-    desk.notebook.answered(found)
+    context.notebook.answered(found)
     print_answered(found, depth=_DEPTH, quiet=False, told=False)
 
 
-def confirm(desk: Desk, _: str) -> None:
+def confirm(context: ReplContext, _: str) -> None:
     """Keep that the last question was read as what it asks."""
-    for line in translation_lines(desk.notebook.confirm(desk.by)):
+    for line in translation_lines(context.notebook.confirm(context.by)):
         write(line)
 
 
-def solve(desk: Desk, question: str) -> None:
+def solve(context: ReplContext, question: str) -> None:
     """Explore a question by a plan of steps."""
     with displayed(FORMS[0]) as tell:
-        explored = desk.notebook.base.solve(_exploring_lacking(question), by=desk.by, observe=tell)
-    _show(desk, explored)
+        explored = context.notebook.base.solve(
+            _exploring_lacking(question), by=context.by, observe=tell
+        )
+    _show(context, explored)
 
 
-def plan(desk: Desk, file: str) -> None:
+def plan(context: ReplContext, file: str) -> None:
     """Explore by a plan that a person wrote; no model is asked."""
     written = plan_file(str(Path(_exploring_lacking(file)).expanduser())).plan()
     with displayed(FORMS[0]) as tell:
-        explored = desk.notebook.base.solve("", plan=written, by=desk.by, observe=tell)
-    _show(desk, explored)
+        explored = context.notebook.base.solve("", plan=written, by=context.by, observe=tell)
+    _show(context, explored)
 
 
-def follow(desk: Desk, question: str) -> None:
+def follow(context: ReplContext, question: str) -> None:
     """Ask on, from the exploration in use."""
     wanted = _exploring_lacking(question)
-    identity = desk.exploration().identity
+    identity = context.exploration().identity
     with displayed(FORMS[0]) as tell:
-        explored = desk.notebook.base.follow_up(
-            wanted, exploration=identity, by=desk.by, observe=tell
+        explored = context.notebook.base.follow_up(
+            wanted, exploration=identity, by=context.by, observe=tell
         )
-    _show(desk, explored)
+    _show(context, explored)
 
 
-def resume(desk: Desk, prefix: str) -> None:
+def resume(context: ReplContext, prefix: str) -> None:
     """Go on with an exploration; without an id with the one in use."""
-    identity = desk.exploration(prefix).identity
+    identity = context.exploration(prefix).identity
     with displayed(FORMS[0]) as tell:
-        explored = desk.notebook.base.resume(identity, observe=tell)
-    _show(desk, explored)
+        explored = context.notebook.base.resume(identity, observe=tell)
+    _show(context, explored)
 
 
-def _show(desk: Desk, explored: Explored) -> None:
-    if explored.replaying and explored.replaying not in desk.told:
-        desk.told.add(explored.replaying)
+def _show(context: ReplContext, explored: Explored) -> None:
+    if explored.replaying and explored.replaying not in context.told:
+        context.told.add(explored.replaying)
         note(explored.replaying)
-    notebook = desk.notebook
+    notebook = context.notebook
     notebook.exploration = explored.exploration
     notebook.answer = explored
     values = notebook.base.project.authoring.facts
-    desk.warn(notebook.keep(exchange_of(explored, values=values)))
+    context.warn(notebook.keep(exchange_of(explored, values=values)))
     print_explored(explored, SHOWN)
 
 
-def history(desk: Desk, _: str) -> None:
+def history(context: ReplContext, _: str) -> None:
     """List the explorations of the project."""
-    found = desk.notebook.base.history
+    found = context.notebook.base.history
     for one in found:
-        used = "*" if one.identity == desk.notebook.exploration else " "
+        used = "*" if one.identity == context.notebook.exploration else " "
         questions = counted(len(one.questions), "question")
         write(f"{used} {one.identity}  {one.began[:19]}Z  {questions}: {one.title}")
     if not found:
         note("nothing has been explored yet")
 
 
-def tables(desk: Desk, _: str) -> None:
+def tables(context: ReplContext, _: str) -> None:
     """List the tables of the exploration in use."""
-    found = desk.tables().tables()
+    found = context.tables().tables()
     for one in found:
         columns = ", ".join(f"{name}: {kind}" for name, kind in one.columns)
         write(f"{one.name}({columns})  step {one.step}, version {one.version}, {one.rows:,} rows")
@@ -579,18 +581,18 @@ def tables(desk: Desk, _: str) -> None:
         note("the exploration has no tables yet")
 
 
-def query(desk: Desk, text: str) -> None:
+def query(context: ReplContext, text: str) -> None:
     """Run a SELECT over the tables of the exploration in use."""
-    _print_table(desk, query_tables(desk.tables(), _exploring_lacking(text)))
+    _print_table(context, query_tables(context.tables(), _exploring_lacking(text)))
 
 
-def state(desk: Desk, _: str) -> None:
+def state(context: ReplContext, _: str) -> None:
     """Show what the exploration in use holds: questions, tables, variables, notes."""
-    held = desk.notebook.base.get_state(desk.exploration().identity)
+    held = context.notebook.base.get_state(context.exploration().identity)
     write("\n".join(state_lines(held)))
 
 
-def _print_table(desk: Desk, table: TablesFormatTable) -> None:
+def _print_table(context: ReplContext, table: TablesFormatTable) -> None:
     kinds = [LogicKind(kind) for kind in table.kinds]
     rows = [
         ["" if v is None else display_value(v, k) for v, k in zip(row, kinds, strict=True)]
@@ -607,12 +609,12 @@ def _print_table(desk: Desk, table: TablesFormatTable) -> None:
         write(columns.line(row))
     left_out = f", {table.rows - SHOWN:,} of them not shown" if table.rows > SHOWN else ""
     note(f"{counted(table.rows, 'row')}{left_out}")
-    desk.saw([cell for row in rows[:SHOWN] for cell in row])
+    context.saw([cell for row in rows[:SHOWN] for cell in row])
 
 
-def variables(desk: Desk, _: str) -> None:
+def variables(context: ReplContext, _: str) -> None:
     """Show the state variables of the exploration in use."""
-    found = desk.tables().state()
+    found = context.tables().state()
     for name, value in found.items():
         write(f"{name} = {json.dumps(value, ensure_ascii=False)}")
     if not found:
@@ -626,7 +628,7 @@ def _exploring_lacking(text: str) -> str:
     raise ConstatError([Diagnostic("C0921", message, help="/help shows how commands are written")])
 
 
-Run = Callable[["Desk", str], None]
+Run = Callable[["ReplContext", str], None]
 
 
 @frozen
@@ -640,51 +642,51 @@ class Command:
     goals: bool = False
 
 
-def enter(desk: Desk, text: str) -> bool:
+def enter(context: ReplContext, text: str) -> bool:
     """Do what an entry says; tells whether it was understood."""
     try:
-        _enter(desk, text)
+        _enter(context, text)
     except ConstatError as problem:
-        show_error(problem, _texts(desk, text))
+        show_error(problem, _texts(context, text))
         return False
     except KeyboardInterrupt as problem:
         heard(problem)
         complain("interrupted")
         return False
-    _remark(desk)
+    _remark(context)
     return True
 
 
-def _remark(desk: Desk) -> None:
+def _remark(context: ReplContext) -> None:
     """Say what the session has to say besides, each thing once."""
-    session = desk.notebook.base
+    session = context.notebook.base
     lines = [*session.model_notes]
     if session.warnings:
         lines.append(render(session.warnings, {}, colour=False).rstrip("\n"))
     for line in lines:
-        if line not in desk.told:
-            desk.told.add(line)
+        if line not in context.told:
+            context.told.add(line)
             note(line)
 
 
-def _enter(desk: Desk, text: str) -> None:
+def _enter(context: ReplContext, text: str) -> None:
     bare = text.strip()
     match kind_of(bare):
         case Kind.NOTHING:
             return
         case Kind.COMMAND:
-            _command(desk, bare[1:])
-        case Kind.RULES if ":-" not in bare and is_fact(desk, bare):
+            _command(context, bare[1:])
+        case Kind.RULES if ":-" not in bare and is_fact(context, bare):
             raise refuse_fact(bare)
         case Kind.RULES:
-            add_rules(desk, bare)
+            add_rules(context, bare)
         case Kind.GOAL:
-            answer(desk, bare)
+            answer(context, bare)
         case Kind.QUESTION:
-            ask(desk, bare)
+            ask(context, bare)
 
 
-def _command(desk: Desk, text: str) -> None:
+def _command(context: ReplContext, text: str) -> None:
     name, _, rest = text.partition(" ")
     known = {one.name: one for one in COMMANDS}
     found = known.get(name)
@@ -693,20 +695,20 @@ def _command(desk: Desk, text: str) -> None:
         hint = f"write `/{near}`" if near else "/help lists them"
         shown = name[:40] if name.isprintable() else "..."
         raise ConstatError([Diagnostic("C0920", f"there is no command `/{shown}`", help=hint)])
-    found.run(desk, rest.strip())
+    found.run(context, rest.strip())
 
 
-def _texts(desk: Desk, text: str) -> dict[str, str]:
+def _texts(context: ReplContext, text: str) -> dict[str, str]:
     """Give the texts that diagnostics are about, by the names that they use."""
     bare = text.strip()
     operand = bare.partition(" ")[2].strip() if bare.startswith("/") else bare_goal(bare)
     supposed = operand.partition(" ")[2].strip()
-    typed = {TYPED: f"{desk.notebook.text}{bare}\n", "<goal>": operand, "<fact>": operand}
+    typed = {TYPED: f"{context.notebook.text}{bare}\n", "<goal>": operand, "<fact>": operand}
     places = {"<add 1>": supposed, "<remove 1>": supposed, "<set 1>": supposed}
-    return {**desk.notebook.base.texts, **typed, **places}
+    return {**context.notebook.base.texts, **typed, **places}
 
 
-def _help(_: Desk, __: str) -> None:
+def _help(_: ReplContext, __: str) -> None:
     for what, purpose in _ENTRIES:
         write(f"{what:<30} {purpose}")
     for one in COMMANDS:
@@ -720,7 +722,7 @@ _ENTRIES: Final = (
 )
 
 
-def _explain(_: Desk, code: str) -> None:
+def _explain(_: ReplContext, code: str) -> None:
     entry = catalogue().get(code.upper())
     if entry is None:
         message = "there is no such code"
@@ -728,8 +730,8 @@ def _explain(_: Desk, code: str) -> None:
     write(f"{entry.code}: {entry.title}\n\n{entry.explanation.strip()}")
 
 
-def _quit(desk: Desk, _: str) -> None:
-    desk.done = True
+def _quit(context: ReplContext, _: str) -> None:
+    context.done = True
 
 
 COMMANDS: Final = (
@@ -805,20 +807,20 @@ class Offer:
     about: str = ""
 
 
-def offers(desk: Desk, before: str) -> list[Offer]:
+def offers(context: ReplContext, before: str) -> list[Offer]:
     """Give what fits, the likeliest first."""
     bare = before.lstrip()
     if bare.startswith("/"):
-        found = _behind_command(desk, bare)
+        found = _behind_command(context, bare)
     elif kind_of(before) is Kind.RULES or _CALLED.search(before) or " " not in bare:
-        found = _in_goal(desk, before)
+        found = _in_goal(context, before)
     else:
         start = before[: len(before) - len(_last_word(before))].rstrip()
-        found = _in_goal(desk, before) if start.endswith((",", "!", "?-")) else iter(())
+        found = _in_goal(context, before) if start.endswith((",", "!", "?-")) else iter(())
     return [one for _, one in zip(range(_MOST), found, strict=False)]
 
 
-def _behind_command(desk: Desk, text: str) -> Iterator[Offer]:
+def _behind_command(context: ReplContext, text: str) -> Iterator[Offer]:
     name, space, rest = text[1:].partition(" ")
     if not space:
         for one in COMMANDS:
@@ -830,14 +832,14 @@ def _behind_command(desk: Desk, text: str) -> Iterator[Offer]:
     if found is None:
         return
     if found.goals or (name == "what-if" and " " in rest):
-        yield from _in_goal(desk, rest)
+        yield from _in_goal(context, rest)
     elif name == "query":
-        yield from _matching(word, _tables(desk))
+        yield from _matching(word, _tables(context))
     else:
-        yield from _matching(word, _operands(desk, name))
+        yield from _matching(word, _operands(context, name))
 
 
-def _operands(desk: Desk, name: str) -> Iterable[tuple[str, str]]:
+def _operands(context: ReplContext, name: str) -> Iterable[tuple[str, str]]:
     match name:
         case "what-if":
             return [("add", "a fact"), ("remove", "a fact"), ("set", "a value"), ("nothing", "")]
@@ -847,19 +849,19 @@ def _operands(desk: Desk, name: str) -> Iterable[tuple[str, str]]:
             return [(code, entry.title) for code, entry in catalogue().items()]
         case "resume":
             with suppress(ConstatError):
-                history = desk.notebook.base.history
+                history = context.notebook.base.history
                 return [(one.identity, one.title) for one in reversed(history)]
             return ()
         case "predicates":
-            return [(one, "") for one in desk.session.program.program.predicates]
+            return [(one, "") for one in context.session.program.program.predicates]
         case _:
             return ()
 
 
-def _tables(desk: Desk) -> Iterator[tuple[str, str]]:
+def _tables(context: ReplContext) -> Iterator[tuple[str, str]]:
     """Give the tables of the exploration in use, and their columns."""
     with suppress(ConstatError):
-        found = desk.tables().tables()
+        found = context.tables().tables()
         for one in found:
             yield one.name, f"{one.rows:,} rows"
         for one in found:
@@ -869,10 +871,10 @@ def _tables(desk: Desk) -> Iterator[tuple[str, str]]:
     yield from ((word, "") for word in ("SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY"))
 
 
-def _in_goal(desk: Desk, before: str) -> Iterator[Offer]:
+def _in_goal(context: ReplContext, before: str) -> Iterator[Offer]:
     """Offer atoms, or what fits as the next operand of one."""
     opened = typed_arguments(before)
-    predicates = desk.session.program.program.predicates
+    predicates = context.session.program.program.predicates
     if opened is None:
         word = _last_word(before)
         for name, predicate in sorted(predicates.items()):
@@ -888,16 +890,18 @@ def _in_goal(desk: Desk, before: str) -> Iterator[Offer]:
     typed = written[-1].lstrip()
     names = columns_by_name([one.name for one in known.columns], written)
     if names is not None:
-        yield from _by_name(desk, known, names, typed)
+        yield from _by_name(context, known, names, typed)
         return
     column = known.columns[place]
     end = ")" if place == len(known.columns) - 1 else ", "
-    for text in (f"?{column.name}", *constants(desk)):
+    for text in (f"?{column.name}", *constants(context)):
         if text.startswith(typed):
             yield Offer(text + end, len(typed), print_column(column, null_words(known)[place]))
 
 
-def _by_name(desk: Desk, known: Predicate, names: list[str], typed: str) -> Iterator[Offer]:
+def _by_name(
+    context: ReplContext, known: Predicate, names: list[str], typed: str
+) -> Iterator[Offer]:
     """Offer columns by name, or the value of the one that is being written."""
     name, sign, value = typed.partition("=")
     if not sign:
@@ -907,7 +911,7 @@ def _by_name(desk: Desk, known: Predicate, names: list[str], typed: str) -> Iter
                 yield Offer(f"{column.name} = ?{column.name}", len(typed), about)
         return
     value = value.lstrip()
-    for text in (f"?{name.strip()}", *constants(desk)):
+    for text in (f"?{name.strip()}", *constants(context)):
         if text.startswith(value):
             yield Offer(text, len(value), name.strip())
 
@@ -918,14 +922,14 @@ def _about(columns: Iterable[object]) -> str:
     )
 
 
-def constants(desk: Desk) -> Iterator[str]:
+def constants(context: ReplContext) -> Iterator[str]:
     """Give the constants that were seen, configured, or written in rules, as goals spell them."""
-    found: dict[str, None] = dict(desk.seen)
-    project = desk.notebook.base.project
+    found: dict[str, None] = dict(context.seen)
+    project = context.notebook.base.project
     for table in project.facts.values():
         for row in table.rows[:_MOST]:
             found |= dict.fromkeys(cell.text for cell in row.cells if cell.text)
-    for text in desk.session.texts.values():
+    for text in context.session.texts.values():
         found |= dict.fromkeys(_TEXTS.findall(text))
     for one in found:
         if one.isprintable():
@@ -969,23 +973,25 @@ _STYLE: Final = Style.from_dict(
 )
 
 
-def loop(desk: Desk, *, keep_history: bool) -> None:
+def loop(context: ReplContext, *, keep_history: bool) -> None:
     """Ask for entries until somebody leaves."""
-    name = desk.notebook.base.project.name
+    name = context.notebook.base.project.name
     note(f"constat on {name}; /help lists what can be typed, Ctrl-D leaves")
     prompt: PromptSession[str] = PromptSession(
-        history=_history(desk.notebook.base.project.state) if keep_history else InMemoryHistory(),
-        completer=_Offering(desk),
+        history=_history(context.notebook.base.project.state)
+        if keep_history
+        else InMemoryHistory(),
+        completer=_Offering(context),
         complete_while_typing=False,
-        lexer=_Colours(desk),
+        lexer=_Colours(context),
         style=_STYLE,
         key_bindings=_keys(),
         multiline=True,
         prompt_continuation=lambda width, number, soft: _MORE,  # noqa: ARG005  their protocol
         enable_history_search=True,
     )
-    while not desk.done:
-        tell_checks(desk)
+    while not context.done:
+        tell_checks(context)
         try:
             text = prompt.prompt(_PROMPT)
         except KeyboardInterrupt as problem:
@@ -993,12 +999,12 @@ def loop(desk: Desk, *, keep_history: bool) -> None:
             continue
         except EOFError:
             return
-        _entered(desk, text)
+        _entered(context, text)
 
 
-def _entered(desk: Desk, text: str) -> None:
+def _entered(context: ReplContext, text: str) -> None:
     try:
-        enter(desk, text)
+        enter(context, text)
     except Exception as problem:
         # The outermost boundary of an entry: typed rules and suppositions, which are kept nowhere,
         # outlive a mistake of ours. It is said, and CONSTAT_DEBUG shows all of it.
@@ -1042,10 +1048,10 @@ def _keys() -> KeyBindings:
 
 
 class _Offering(Completer):
-    """Completes from the words of the desk."""
+    """Completes from the words of the context."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ReplContext) -> None:
+        self._context = context
 
     def get_completions(
         self,
@@ -1053,19 +1059,19 @@ class _Offering(Completer):
         complete_event: CompleteEvent,  # noqa: ARG002  their protocol
     ) -> Iterable[Completion]:
         """Give what fits before the cursor."""
-        for one in offers(self._desk, document.text_before_cursor):
+        for one in offers(self._context, document.text_before_cursor):
             yield Completion(one.text, start_position=-one.replaced, display_meta=one.about)
 
 
 class _Colours(Lexer):
     """Colours goals and rules; a predicate that is not there is red."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ReplContext) -> None:
+        self._context = context
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Give what colours a line."""
-        known = frozenset(self._desk.session.program.program.predicates)
+        known = frozenset(self._context.session.program.program.predicates)
         lines = document.lines
 
         def line(number: int) -> StyleAndTextTuples:
@@ -1132,24 +1138,24 @@ def command(*, by: str | None, forgetful: bool, project: str | None) -> int:
 def _served(session: Session, by: str, *, forgetful: bool) -> int:
     with Notebook(session) as notebook:
         terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        desk = Desk(notebook, by, interactive=terminal)
+        context = ReplContext(notebook, by, interactive=terminal)
         if terminal:
             # Loaded on first use: only a terminal needs what draws on it.
 
-            loop(desk, keep_history=not forgetful)
-            tell_checks(desk)
-            for one in desk.going:
+            loop(context, keep_history=not forgetful)
+            tell_checks(context)
+            for one in context.going:
                 note(f"{one.query}: the check is stopped; its rows are computed, not checked")
             return 0
-        return _run(desk, entries(sys.stdin))
+        return _run(context, entries(sys.stdin))
 
 
-def _run(desk: Desk, texts: Iterable[str]) -> int:
+def _run(context: ReplContext, texts: Iterable[str]) -> int:
     code = 0
     for text in texts:
-        if not enter(desk, text):
+        if not enter(context, text):
             code = _FAILED
-        if desk.done:
+        if context.done:
             break
     return code
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, Call
     from constat.session import Result
     from constat.store import StoredFact
-    from constat.store.facts import Told
+    from constat.store.facts import Wording
 
 # Keys of the JSON are only added, never renamed or removed, so that scripts keep working.
 
@@ -99,7 +99,7 @@ def stated_json(fact: StoredFact, shown: str) -> dict[str, object]:
     }
 
 
-def told_json(told: Told) -> dict[str, object]:
+def told_json(told: Wording) -> dict[str, object]:
     """Give the words that say a fact."""
     return {
         "words": told.words,

@@ -28,7 +28,7 @@ from constat.session import Session
 
 if TYPE_CHECKING:
     from constat.explore.answered import ExplorationState, Explored, StepRecordView
-    from constat.explore.events import Telling
+    from constat.explore.events import ExploreObserver
     from constat.explore.plan import Plan
     from constat.session.plan_approvals import Review
     from constat.store.explored import Exploration
@@ -77,7 +77,7 @@ class _Shared(TypedDict):
     accept_goal: str
     require_confirmed: bool
     check: str | None
-    observe: Telling
+    observe: ExploreObserver
 
 
 @click.command(name="solve", cls=PlainCommand)
@@ -153,7 +153,7 @@ def require_planner(session: Session) -> None:
 
 
 def _explored(
-    session: Session, question: str, plan: Plan | None, wanted: _Wanted, tell: Telling
+    session: Session, question: str, plan: Plan | None, wanted: _Wanted, tell: ExploreObserver
 ) -> Explored:
     shared = _Shared(
         plan=plan,

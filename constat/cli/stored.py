@@ -446,7 +446,7 @@ def watch_command(  # noqa: PLR0913  each option has a name
         session.watch(goals, keep=keep) as watch,
     ):
         feed = None if changes is None else _Feed(Path(changes), watch)
-        told = _Told(session, form, command, proofs=proofs)
+        told = _ChangePrinter(session, form, command, proofs=proofs)
         if form == "text":
             _introduce(watch.goals())
         found = [*watch.since, *([] if feed is None else feed.take())]
@@ -518,7 +518,7 @@ class _Feed:
         return self._watch.tell(facts) if facts else []
 
 
-class _Told:
+class _ChangePrinter:
     """Prints changes and hands them on."""
 
     def __init__(

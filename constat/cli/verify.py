@@ -23,7 +23,7 @@ from constat.cli.output import note, read_file, write, write_json
 
 if TYPE_CHECKING:
     from constat.check import Report
-    from constat.cli.verify_project import Asked
+    from constat.cli.verify_project import VerifyRequest
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 SIGNATURES: Final = ".dsse"
@@ -191,7 +191,7 @@ def _verify_file(
     # The checker alone starts faster than the engine and the ciphers, which only these need.
     from constat.cli import verify_project as more  # noqa: PLC0415  loaded when it is used
 
-    asked = more.Asked(file, pin, project, source=source, trusted=trusted, **questions)
+    asked = more.VerifyRequest(file, pin, project, source=source, trusted=trusted, **questions)
     return more.verify_more(certificate, asked, form=form)
 
 
@@ -240,14 +240,14 @@ def _verify_folder(
         shown = f"`{printable(folder)}`"
         there = f"{shown} is a file" if Path(folder).exists() else f"there is no folder {shown}"
         raise click.UsageError(f"{there}; `--bulk` takes the folder that `constat query` wrote")
-    from constat.cli.verify_project import Asked  # noqa: PLC0415  loaded when it is used
+    from constat.cli.verify_project import VerifyRequest  # noqa: PLC0415  loaded when it is used
 
     pin, project, form = how
-    asked = Asked(file=folder, pin=pin, project=project, **questions)
+    asked = VerifyRequest(file=folder, pin=pin, project=project, **questions)
     return _check_folder(Path(folder), asked, form)
 
 
-def _check_folder(folder: Path, asked: Asked, form: str) -> int:
+def _check_folder(folder: Path, asked: VerifyRequest, form: str) -> int:
     """Check a folder, of everybody or of an answer in bulk, and whose signatures it has."""
     is_population = (folder / POPULATION).exists()
     code, members, lines = checked_folder(folder, asked.pin)
@@ -271,5 +271,5 @@ def _check_folder(folder: Path, asked: Asked, form: str) -> int:
     return code
 
 
-def _asks_who(asked: Asked) -> bool:
+def _asks_who(asked: VerifyRequest) -> bool:
     return bool(asked.keys or asked.roles or asked.meanings or asked.signatures)

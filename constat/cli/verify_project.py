@@ -49,7 +49,10 @@ if TYPE_CHECKING:
 
 
 def verify_openings(
-    certificate: bytes, asked: Asked, trusted: Mapping[str, TrustedKey], project: Project | None
+    certificate: bytes,
+    asked: VerifyRequest,
+    trusted: Mapping[str, TrustedKey],
+    project: Project | None,
 ) -> OpeningReport:
     """Read the files and compare the leaves of an accepted certificate with them."""
     if asked.openings is None and not has_commitments(certificate):
@@ -95,7 +98,7 @@ class Question(Protocol):
 
 
 @frozen
-class Asked:
+class VerifyRequest:
     """The file, and what the options ask of it."""
 
     file: str
@@ -115,7 +118,7 @@ class Asked:
     trusted: tuple[str, ...] = ()
 
 
-def verify_more(certificate: bytes, asked: Asked, *, form: str) -> int:
+def verify_more(certificate: bytes, asked: VerifyRequest, *, form: str) -> int:
     """Print the report; give its exit code."""
     with Session(asked.project) as session, asking(session):
         base: Report | LeafReport = (
@@ -141,7 +144,7 @@ def verify_more(certificate: bytes, asked: Asked, *, form: str) -> int:
     return code
 
 
-def _questions(certificate: bytes, asked: Asked) -> dict[str, Question]:
+def _questions(certificate: bytes, asked: VerifyRequest) -> dict[str, Question]:
     """Ask what was asked for, by name."""
     if asked.openings is not None and not asked.snapshots:
         message = "`--openings` are of snapshots, and there is none"
@@ -161,12 +164,12 @@ def _questions(certificate: bytes, asked: Asked) -> dict[str, Question]:
     return found
 
 
-def _is_source(key: GivenKey, asked: Asked) -> bool:
+def _is_source(key: GivenKey, asked: VerifyRequest) -> bool:
     """Whether a key is one for snapshots: it is named so, or there is nothing else it may be."""
     return key.role == SOURCE or (key.role is None and set(asked.roles) <= {SOURCE})
 
 
-def folder_signatures(index: Path, asked: Asked) -> dict[str, Question]:
+def folder_signatures(index: Path, asked: VerifyRequest) -> dict[str, Question]:
     """Ask whose signatures are beside the index of an accepted folder, where that was asked for."""
     given = given_keys(asked.keys)
     if not (given or asked.roles or asked.meanings or asked.signatures):
@@ -178,7 +181,7 @@ def folder_signatures(index: Path, asked: Asked) -> dict[str, Question]:
 
 def _signatures(
     subject: tuple[str, str, Mapping[str, object]],
-    asked: Asked,
+    asked: VerifyRequest,
     given: Sequence[GivenKey],
     roles: Sequence[str],
 ) -> SignatureReport:

@@ -154,13 +154,13 @@ class Served:
             yield columns, frozenset(keys)
 
 
-Asked = tuple[ExternalPredicate | None, Demand]
+AskedDemand = tuple[ExternalPredicate | None, Demand]
 
 
 class _Asking:
     """One demand under way."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: AskedDemand) -> None:
         self._external, self._demand = asked
         self.answer = Answer()
         self.seconds = 0.0
@@ -177,7 +177,7 @@ class _Asking:
         self.seconds = time.monotonic() - before
 
 
-def ask_together(demands: Sequence[Asked]) -> list[tuple[Answer, float]]:
+def ask_together(demands: Sequence[AskedDemand]) -> list[tuple[Answer, float]]:
     """Ask all and wait; the last one is asked in the calling thread."""
     askings = [_Asking(one) for one in demands]
     # Daemons: a program that was interrupted ends without waiting for a far source.

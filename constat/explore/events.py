@@ -140,12 +140,13 @@ ExploreEvent = (
     | Spent
     | Answered
 )
-Telling = Callable[[ExploreEvent], None]
+ExploreObserver = Callable[[ExploreEvent], None]
 __all__ = [
     "Answered",
     "EvaluationEvent",
     "Executing",
     "ExploreEvent",
+    "ExploreObserver",
     "FactResolved",
     "Generating",
     "PlanReady",
@@ -155,7 +156,6 @@ __all__ = [
     "StepFinished",
     "StepStarted",
     "TableCreated",
-    "Telling",
     "event_json",
     "ignore",
 ]

@@ -192,7 +192,7 @@ class Earlier:
 
 
 @frozen
-class PlanningDesk:
+class PlanningContext:
     """What planning works with; `today` is the day that counts as today.
 
     `check` raises `ConstatError` for what is wrong with a plan's chain beyond its rules. With
@@ -227,10 +227,10 @@ class Planned:
 class Planning:
     """One question on its way to a plan."""
 
-    def __init__(self, desk: PlanningDesk) -> None:
-        self._desk = desk
+    def __init__(self, setting: PlanningContext) -> None:
+        self._setting = setting
         self._answers: dict[str, Callable[[Json], str]] = {
-            tool.name: answer for tool, answer in desk.lookups
+            tool.name: answer for tool, answer in setting.lookups
         }
         self._answers[_SHOW] = self._show
         self._usage = Usage()
@@ -240,19 +240,22 @@ class Planning:
 
     def plan(self, question: str) -> Planned:
         """Have a plan made. Raises `ConstatError`."""
-        desk = self._desk
+        setting = self._setting
         system = planning_prompt(
-            predicates_text(desk.program), desk.sources, desk.context, python=desk.python
+            predicates_text(setting.program),
+            setting.sources,
+            setting.context,
+            python=setting.python,
         )
         prompt = Prompt(
             Task.PLAN,
             system,
-            (Turn("user", question_turn(question, desk.today, desk.earlier)),),
-            (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, PLAN_TOOL),
+            (Turn("user", question_turn(question, setting.today, setting.earlier)),),
+            (*(tool for tool, _ in setting.lookups), _SHOW_TOOL, PLAN_TOOL),
             most_tokens=_MOST_TOKENS,
         )
         # Each turn uses up a round or a lookup.
-        for _ in range(desk.rounds + desk.most_lookups + 1):
+        for _ in range(setting.rounds + setting.most_lookups + 1):
             try:
                 reply = self._ask(prompt)
             except ConstatError as problem:
@@ -261,7 +264,7 @@ class Planning:
             found, turn = self._acted(reply, question)
             if found is not None:
                 return found
-            if self._rounds >= desk.rounds:
+            if self._rounds >= setting.rounds:
                 break
             said = Turn("assistant", reply.text, reply.calls)
             must = None if reply.calls else PROPOSE
@@ -269,7 +272,7 @@ class Planning:
         raise self._failed()
 
     def _ask(self, prompt: Prompt) -> Reply:
-        reply = asked(self._desk.client, prompt)
+        reply = asked(self._setting.client, prompt)
         self._usage = self._usage + reply.usage
         if reply.stop == "refusal":
             raise _no_plan("the model declined to plan")
@@ -280,7 +283,7 @@ class Planning:
         told = problem.diagnostics[0]
         self._rounds += 1
         self._last = problem
-        if told.code != _MALFORMED or self._rounds >= self._desk.rounds:
+        if told.code != _MALFORMED or self._rounds >= self._setting.rounds:
             raise problem
         last = prompt.turns[-1]
         again = replace(last, text=f"{last.text}\n{told.message}: call the tool again.".strip())
@@ -307,14 +310,14 @@ class Planning:
         self, call: ToolCall, reply: Reply, question: str, results: list[ToolResult]
     ) -> Planned | None:
         self._rounds += 1
-        earlier = self._desk.earlier.steps
+        earlier = self._setting.earlier.steps
         try:
             plan = plan_of(call.arguments, question=question, author=reply.model)
             if len(earlier) + len(plan.steps) > MOST_STEPS:
                 raise _no_plan(f"there are more than {MOST_STEPS} steps with the earlier ones")
-            chain = compile_chain(self._desk.program, (*earlier, *plan.steps))
+            chain = compile_chain(self._setting.program, (*earlier, *plan.steps))
             check_draft(chain, plan)
-            self._desk.check(chain, plan)
+            self._setting.check(chain, plan)
         except ConstatError as problem:
             self._last = problem
             told = mistakes_text(problem.diagnostics)
@@ -327,7 +330,7 @@ class Planning:
         answer = self._answers.get(call.name)
         if answer is None:
             return ToolResult(call.identity, "there is no such tool", failed=True)
-        if self._looked > self._desk.most_lookups:
+        if self._looked > self._setting.most_lookups:
             text = f"no more lookups: hand in the plan with `{PROPOSE}`"
             return ToolResult(call.identity, text, failed=True)
         try:
@@ -337,7 +340,7 @@ class Planning:
 
     def _show(self, arguments: Json) -> str:
         name = arguments.get("name")
-        program, values = self._desk.program, self._desk.values
+        program, values = self._setting.program, self._setting.values
         shown = show_predicate(program, name, values=values) if isinstance(name, str) else None
         return "there is no such relation" if shown is None else fenced(shown)
 

@@ -18,6 +18,7 @@ from constat.explore.chain import DIALECT, PERIODS, determined, is_ordered, peri
 from constat.explore.events import (
     CONNECTION,
     Executing,
+    ExploreObserver,
     Retrying,
     StepFailed,
     StepFailure,
@@ -25,11 +26,10 @@ from constat.explore.events import (
     StepFinished,
     StepStarted,
     TableCreated,
-    Telling,
 )
 from constat.explore.plan import Output, Work, one_line, ranking_json, ranking_query
 from constat.explore.relations import STEP, EveryRow, Relation, Settlement, StepRows, listed_hash
-from constat.explore.tables import TableLimits, Wanted, check_structures, select
+from constat.explore.tables import OutputRequest, TableLimits, check_structures, select
 from constat.frozen import frozen
 from constat.logic import Kind
 from constat.logic.structures import types_form
@@ -306,7 +306,7 @@ class Bounds:
 
 
 @frozen
-class Workshop:
+class RunParts:
     """Who does the work.
 
     `code` runs a step of Python on its inputs, with the kinds of its outputs; without it none may
@@ -317,7 +317,7 @@ class Workshop:
     evaluating: Evaluating
     store: DataStore
     today: date
-    tell: Telling
+    tell: ExploreObserver
     bounds: Bounds = field(default_factory=Bounds)
     code: (
         Callable[[Link, Mapping[str, Relation], Mapping[str, tuple[Kind, ...]]], CodeResult] | None
@@ -340,12 +340,12 @@ class Working:
         self,
         chain: Chain,
         finished: Mapping[int, Mapping[str, Relation]],
-        workshop: Workshop,
+        parts: RunParts,
         project: dict[str, Relation] | None = None,
     ) -> None:
         self._chain = chain
         self._finished = finished
-        self._shop = workshop
+        self._parts = parts
         self._project = {} if project is None else project
 
     def run(self, link: Link) -> CodeResult:
@@ -362,13 +362,13 @@ class Working:
         return CodeResult(relations, result, read=_named(inputs))
 
     def _code(self, link: Link) -> CodeResult:
-        if self._shop.code is None:
+        if self._parts.code is None:
             message = "steps of Python code may not run here"
             raise StepFailureError(StepFailure("not allowed", message, hint=_PYTHON_HINT))
         inputs = {name: self.input(name, link) for name in link.reads}
         predicates = self._chain.analysed.program.predicates
         kinds = {one.name: predicates[one.name].kinds for one in link.step.outputs}
-        done = self._shop.code(link, inputs, kinds)
+        done = self._parts.code(link, inputs, kinds)
         rests = Assumption(
             "fact", link.step.name, f"the code of step `{link.step.name}` computes its goal"
         )
@@ -391,11 +391,11 @@ class Working:
         derived = [one for one in below if one.number == link.number or self._weak(one)]
         program = self._chain.program_with(derived)
         given = self.given(one for one in below if one not in derived)
-        found = self._shop.evaluating.relation(program, output, given, link.number)
+        found = self._parts.evaluating.relation(program, output, given, link.number)
         return self._bounded(found)
 
     def _bounded(self, found: Relation) -> Relation:
-        most = self._shop.bounds.rows
+        most = self._parts.bounds.rows
         if len(found.rows) > most:
             message = f"`{found.output.name}` has more than {most:,} rows"
             raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
@@ -406,7 +406,7 @@ class Working:
 
     def _selected(self, link: Link, output: Output, inputs: Mapping[str, Relation]) -> Relation:
         """Compute a ranking, or a SELECT over relations."""
-        step, bounds = link.step, self._shop.bounds
+        step, bounds = link.step, self._parts.bounds
         if step.ranking is not None:
             query = ranking_query(step, step.ranking)
         else:
@@ -414,7 +414,9 @@ class Working:
         declared = self._chain.analysed.program.predicates[output.name]
         limits = TableLimits(bounds.seconds, bounds.memory)
         ordered = step.ranking is not None or is_ordered(query)
-        found = select(query, inputs, Wanted(output, declared.kinds, bounds.rows, limits, ordered))
+        found = select(
+            query, inputs, OutputRequest(output, declared.kinds, bounds.rows, limits, ordered)
+        )
         check_structures(found, declared.columns)
         return _resting(found, _assumptions(inputs.values()))
 
@@ -443,7 +445,7 @@ class Working:
             program = self._chain.analysed
             declared = program.program.predicates[name]
             columns = tuple((one.name, one.type_name) for one in declared.columns)
-            found = self._shop.evaluating.relation(
+            found = self._parts.evaluating.relation(
                 program, Output(name, columns), self.given(()), link.number
             )
             self._project[name] = self._bounded(found)
@@ -462,7 +464,7 @@ class Working:
         return found
 
     def _days(self, name: str) -> Relation:
-        declared, today = PERIODS[name], self._shop.today
+        declared, today = PERIODS[name], self._parts.today
         rows = ((today.isoformat(),),) if name == "today" else period_rows(today)
         columns = tuple((one.name, one.type_name) for one in declared.columns)
         return Relation(Output(name, columns), declared.kinds, rows)
@@ -542,13 +544,13 @@ class _Tries:
 class Running:
     """One run over a chain; `chain` is another one once a step has been mended."""
 
-    def __init__(self, chain: Chain, workshop: Workshop) -> None:
+    def __init__(self, chain: Chain, parts: RunParts) -> None:
         self.chain = chain
         self.finished: dict[int, StepRecord] = {}
         self.computed: set[int] = set()
         self.had_before: set[int] = set()
-        self._shop = workshop
-        self._records = Records(workshop.store)
+        self._parts = parts
+        self._records = Records(parts.store)
         self._keys: dict[int, str] = {}
         self._states: dict[str, str] = {}
         self._project: dict[str, Relation] = {}
@@ -620,7 +622,7 @@ class Running:
             told["source"] = [step.source, self._state(step.outputs[0].name)]
         if step.work is Work.PYTHON:
             told["sources"] = [[one, self._state(f"{DATABASE}{one}")] for one in step.sources]
-            told["state"] = self._shop.store.state(at=link.number - 1)
+            told["state"] = self._parts.store.state(at=link.number - 1)
         return told
 
     def _state(self, name: str) -> str:
@@ -628,21 +630,21 @@ class Running:
         if name not in self._states:
             own = name in self.chain.base.program.predicates
             if name in PERIODS and not own:
-                self._states[name] = f"today: {self._shop.today.isoformat()}"
+                self._states[name] = f"today: {self._parts.today.isoformat()}"
             else:
-                self._states[name] = self._shop.evaluating.state(name) or ""
+                self._states[name] = self._parts.evaluating.state(name) or ""
         return self._states[name]
 
     def _compute(self, link: Link) -> None:
         """Run a step and keep it."""
-        self._shop.tell(
+        self._parts.tell(
             StepStarted(link.number, link.step.name, link.step.goal, link.step.work.value)
         )
         if self._records.has(link.number):
             self.had_before.add(link.number)
         record, result = self._tried(_Tries(link))
         for one in self._records.keep(record, result):
-            self._shop.tell(TableCreated(link.number, one.name, one.rows, one.version, one.sha256))
+            self._parts.tell(TableCreated(link.number, one.name, one.rows, one.version, one.sha256))
         self.computed.add(link.number)
         self._tell_finished(link, record, "computed")
 
@@ -650,25 +652,25 @@ class Running:
         self.finished[link.number] = record
         rows = sum(len(one.rows) for one in record.relations.values())
         seconds = record.seconds if how == "computed" else 0.0
-        self._shop.tell(StepFinished(link.number, link.step.name, seconds, rows, how))
+        self._parts.tell(StepFinished(link.number, link.step.name, seconds, rows, how))
 
     def _tried(self, tries: _Tries) -> tuple[StepRecord, StepResult]:
         """Try a step until it gives its relations, or nothing more can be done."""
         while True:
             tries.attempt += 1
-            self._shop.tell(Executing(tries.link.number, tries.attempt))
+            self._parts.tell(Executing(tries.link.number, tries.attempt))
             relations = {number: one.relations for number, one in self.finished.items()}
             try:
-                done = Working(self.chain, relations, self._shop, self._project).run(tries.link)
+                done = Working(self.chain, relations, self._parts, self._project).run(tries.link)
             except StepFailureError as problem:
                 corrected = self._again(tries, problem.failure)
             else:
                 return self._finished(tries, done)
-            self._shop.tell(Retrying(tries.link.number, tries.attempt + 1, corrected))
+            self._parts.tell(Retrying(tries.link.number, tries.attempt + 1, corrected))
 
     def _again(self, tries: _Tries, failure: StepFailure) -> bool:
         """Make ready for another try; tells whether the step was corrected."""
-        bounds, mend = self._shop.bounds, self._shop.mend
+        bounds, mend = self._parts.bounds, self._parts.mend
         waits = failure.kind == CONNECTION and tries.reconnected < bounds.connection_retries
         mends = failure.retryable and tries.corrected < bounds.retries and mend is not None
         self._keep_failure(tries, failure, retryable=waits or mends)
@@ -688,7 +690,7 @@ class Running:
     def _keep_failure(self, tries: _Tries, failure: StepFailure, *, retryable: bool) -> None:
         link, attempt = tries.link, tries.attempt
         message = failure.message[:_LONGEST_MESSAGE]
-        self._shop.tell(StepFailed(link.number, attempt, failure.kind, message, retryable))
+        self._parts.tell(StepFailed(link.number, attempt, failure.kind, message, retryable))
         told = NewArtifact("error", link.step.name, failure.told().encode(), attempt=attempt)
         printed = NewArtifact("output", link.step.name, failure.output.encode(), attempt=attempt)
         asked = (
@@ -697,7 +699,7 @@ class Running:
         )
         shown = (printed,) if failure.output else ()
         artifacts = (_work_artifact(link.step, attempt), told, *shown, *asked)
-        self._shop.store.commit(StepResult(link.number, link.step.name, artifacts=artifacts))
+        self._parts.store.commit(StepResult(link.number, link.step.name, artifacts=artifacts))
 
     def _finished(self, tries: _Tries, done: CodeResult) -> tuple[StepRecord, StepResult]:
         link, seconds = tries.link, time.monotonic() - tries.started

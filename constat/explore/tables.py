@@ -220,7 +220,7 @@ class TableLimits:
 
 
 @frozen
-class Wanted:
+class OutputRequest:
     """What a query is to give: a relation of so many rows at most.
 
     `ordered` tells whether its order is to be seen. From `many` rows on it is read by columns.
@@ -234,7 +234,7 @@ class Wanted:
     many: int = MANY
 
 
-def select(query: str, relations: Mapping[str, Relation], wanted: Wanted) -> Relation:
+def select(query: str, relations: Mapping[str, Relation], wanted: OutputRequest) -> Relation:
     """Give the rows of a query as a relation. Raises `StepFailureError`."""
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
@@ -253,7 +253,7 @@ def select(query: str, relations: Mapping[str, Relation], wanted: Wanted) -> Rel
             raise StepFailureError(_failure(problem, limits)) from None
 
 
-def _relation(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Relation:
+def _relation(connection: duckdb.DuckDBPyConnection, wanted: OutputRequest) -> Relation:
     """Read the result by columns, where it is large and its types leave no doubt."""
     count = connection.execute(f"SELECT count(*) FROM {_RESULT}").fetchall()[0][0]  # noqa: S608  our name
     if wanted.many <= count <= wanted.most:

@@ -36,14 +36,14 @@ MOST_KEYS: Final = 100
 
 
 @frozen
-class Wish:
+class Restriction:
     """The columns that are constants in every use, their values, and ranges that all uses share."""
 
     columns: tuple[int, ...] = ()
     keys: tuple[Row, ...] = ((),)
     ranges: tuple[Range, ...] = ()
 
-    def covers(self, other: Wish) -> bool:
+    def covers(self, other: Restriction) -> bool:
         """Tell whether all that the other one asks for is asked for here."""
         if not set(self.ranges) <= set(other.ranges):
             return False
@@ -59,7 +59,7 @@ class Wish:
         return (*(Range(column, "=", value) for column, value in pairs), *self.ranges)
 
 
-EVERYTHING: Final = Wish()
+EVERYTHING: Final = Restriction()
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class _Uses:
     atoms: list[Atom] = field(default_factory=list)
     ranges: frozenset[Range] | None = None
 
-    def wish(self) -> Wish:
+    def restriction(self) -> Restriction:
         """Give the narrowest demand for all atoms."""
         columns = tuple(sorted(self.columns))
         keys = dict.fromkeys(
@@ -79,13 +79,13 @@ class _Uses:
         )
         ranges = tuple(sorted(self.ranges or (), key=repr))
         if columns and len(keys) <= MOST_KEYS:
-            return Wish(columns, tuple(keys), ranges)
-        return Wish(ranges=ranges)
+            return Restriction(columns, tuple(keys), ranges)
+        return Restriction(ranges=ranges)
 
 
-def wishes(
+def restrictions(
     program: AnalysedProgram, derived: Collection[str], wanted: Iterable[Atom]
-) -> dict[str, Wish]:
+) -> dict[str, Restriction]:
     """Give the demand for each predicate that the rules of `derived` and the wanted atoms use."""
     found: dict[str, _Uses] = {}
     nothing: _Bounds = {}
@@ -104,7 +104,7 @@ def wishes(
         ranges = frozenset(_ranges(atom, bounds))
         uses.ranges = ranges if uses.ranges is None else uses.ranges & ranges
         uses.atoms.append(atom)
-    return {name: uses.wish() for name, uses in found.items()}
+    return {name: uses.restriction() for name, uses in found.items()}
 
 
 _Bounds: TypeAlias = "Mapping[str, tuple[tuple[str, Value], ...]]"
@@ -152,9 +152,9 @@ class Division:
 
     `bulk` are the atoms to compute in bulk: the wanted ones that are closed or graded, then those
     of the `frontier`, the closed derived predicates that the reference engine reads. `given` are
-    the predicates from outside that they rest on, `wishes` say which of their rows, `below` are all
-    predicates they rest on. `open_rules` are the predicates whose rules are left to the reference
-    engine.
+    the predicates from outside that they rest on, `restrictions` say which of their rows, `below`
+    are all predicates they rest on. `open_rules` are the predicates whose rules are left to the
+    reference engine.
     """
 
     bulk: tuple[Atom, ...]
@@ -163,7 +163,7 @@ class Division:
     given: frozenset[str]
     below: frozenset[str]
     open_rules: frozenset[str]
-    wishes: Mapping[str, Wish] = field(default_factory=dict, hash=False)
+    restrictions: Mapping[str, Restriction] = field(default_factory=dict, hash=False)
 
 
 def divide(
@@ -188,7 +188,7 @@ def divide(
     bulk += [free_atom(program.program.predicates[name]) for name in frontier]
     below = frozenset(_reached({atom.predicate for atom in bulk}, uses, set(uses)))
     given = below & program.external
-    every = wishes(program, below, bulk)
+    every = restrictions(program, below, bulk)
     needed = {name: every.get(name, EVERYTHING) for name in given}
     return Division(tuple(bulk), open_wanted, frontier, given, below, open_rules, needed)
 

@@ -50,7 +50,7 @@ Columns = tuple[int, ...]
 
 
 @dataclass(slots=True)
-class Asked:
+class LookupDemand:
     """What the reference engine asks for, by predicate, in order to answer some atoms.
 
     `keys` are the columns that a demand binds in some procedure. `joined` and `tested` are the
@@ -89,9 +89,11 @@ class Asked:
         return binding and bool(joined) and len(every) > 1
 
 
-def asked_for(program: AnalysedProgram, wanted: Iterable[Atom], costs: Mapping[str, int]) -> Asked:
+def asked_for(
+    program: AnalysedProgram, wanted: Iterable[Atom], costs: Mapping[str, int]
+) -> LookupDemand:
     """Say what the reference engine asks for to answer atoms of a program."""
-    found = Asked()
+    found = LookupDemand()
     derived = {rule.head.predicate for rule in program.rules}
     found.near = {name for name, cost in costs.items() if cost < FAR and name not in derived}
     for atom in wanted:

@@ -194,7 +194,7 @@ class _Evaluation:
             name
             for name in sorted(division.given - derived)
             if any(null_policies(predicates[name]))
-            and gathering.look(predicates[name], division.wishes[name]).holds_nulls
+            and gathering.look(predicates[name], division.restrictions[name]).holds_nulls
         }
         if not names:
             return self
@@ -327,7 +327,9 @@ class _Evaluation:
         while True:
             division = divide(self.program, self.wanted, left, grades)
             names = sorted(division.given)
-            known = [gathering.look(predicates[name], division.wishes[name]) for name in names]
+            known = [
+                gathering.look(predicates[name], division.restrictions[name]) for name in names
+            ]
             fresh = {one.predicate.name: one.why for one in known if one.why}
             found = {one.predicate.name: tuple(one.grades) for one in known if one.grades}
             if not self.options.graded:

@@ -32,7 +32,7 @@ from constat.evaluation import (
     Served,
     ServedPredicate,
 )
-from constat.forward.division import EVERYTHING, Wish
+from constat.forward.division import EVERYTHING, Restriction
 from constat.forward.inputs import (
     Files,
     Frame,
@@ -137,7 +137,7 @@ class Gathering:
     refused: dict[str, str] = field(default_factory=dict)
     """Why inputs are not computed with where they lie."""
     found: dict[str, Gathered] = field(default_factory=dict)
-    asked: dict[str, Wish] = field(default_factory=dict)
+    asked: dict[str, Restriction] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     labels: Labels = field(default_factory=Labels)
 
@@ -148,12 +148,12 @@ class Gathering:
         )
         self.asked[predicate.name] = EVERYTHING
 
-    def look(self, predicate: Predicate, wish: Wish) -> Gathered:
+    def look(self, predicate: Predicate, restriction: Restriction) -> Gathered:
         """Give what is known of the wished rows of an input, asking for them the first time."""
         name = predicate.name
-        if name not in self.found or not self.asked[name].covers(wish):
-            self.asked[name] = wish
-            self.found[name] = self._look(predicate, wish)
+        if name not in self.found or not self.asked[name].covers(restriction):
+            self.asked[name] = restriction
+            self.found[name] = self._look(predicate, restriction)
         return self.found[name]
 
     @property
@@ -191,7 +191,7 @@ class Gathering:
         self._told(demand, answer, int(found.rows), 0.0)
         return Gathered(predicate, closed=True, rows=found.rows, source=found)
 
-    def _look(self, predicate: Predicate, wish: Wish) -> Gathered:
+    def _look(self, predicate: Predicate, restriction: Restriction) -> Gathered:
         given = self.inputs.get(predicate.name)
         match given:
             case None:
@@ -207,20 +207,22 @@ class Gathering:
             case Placed():
                 return Gathered(predicate, closed=True, source=given)
             case Outside(external):
-                return self._ask(predicate, external, wish)
+                return self._ask(predicate, external, restriction)
             case Viewed(view):
                 return through(view, self.found[view.base.name], self.resources, self.labels)
             case _:
                 assert_never(given)
 
-    def _ask(self, predicate: Predicate, external: ExternalPredicate, wish: Wish) -> Gathered:
+    def _ask(
+        self, predicate: Predicate, external: ExternalPredicate, restriction: Restriction
+    ) -> Gathered:
         if external.cost >= DEAR or len(self.calls) >= self.most_calls:
             return Gathered(predicate, closed=False, why="it is not asked for everything")
-        demand = Demand(predicate, wish.columns, tuple(sorted(wish.keys)), self.clock)
+        demand = Demand(predicate, restriction.columns, tuple(sorted(restriction.keys)), self.clock)
         self.observe(CallStarted(predicate.name, _names(demand), len(demand.keys)))
         started = time.monotonic()
         readable = None
-        everything = Demand(predicate, (), ((),), self.clock, wish.narrowed)
+        everything = Demand(predicate, (), ((),), self.clock, restriction.narrowed)
         there = self._left_there(external, predicate, replace(everything, ranges=()))
         if there is not None:
             self.asked[predicate.name] = EVERYTHING
@@ -229,12 +231,12 @@ class Gathering:
             readable = external.as_relation(everything, self.most_rows)
         if readable is None:
             # Nobody was told of ranges.
-            self.asked[predicate.name] = Wish(wish.columns, wish.keys)
+            self.asked[predicate.name] = Restriction(restriction.columns, restriction.keys)
             answer = external.answer(demand)
             found = _gathered(answer, demand, self.labels)
         else:
             demand = replace(everything, ranges=readable.told)
-            self.asked[predicate.name] = Wish(ranges=demand.ranges)
+            self.asked[predicate.name] = Restriction(ranges=demand.ranges)
             evidence = readable.evidence
             portions = (Portion(readable.nulls, evidence),) if readable.nulls else ()
             answer = Answer(portions, readable.openings, frozenset(demand.keys), (evidence,))

@@ -51,7 +51,7 @@ from constat.logic import (
 from constat.plan.compilation import predicates_of, rules_by_head
 
 if TYPE_CHECKING:
-    from constat.forward.erring import Asked, Erring
+    from constat.forward.erring import Erring, LookupDemand
 
 TypedRule = tuple[Rule, Mapping[str, Kind]]
 
@@ -65,7 +65,7 @@ class Around:
 
     program: AnalysedProgram
     graded: Graded
-    asked: Asked
+    asked: LookupDemand
     erring: tuple[Erring, ...]
     loose: bool = False
     labels: Labels = field(default_factory=Labels)
@@ -576,7 +576,7 @@ class GradedProgram:
 def grade_program(
     program: AnalysedProgram,
     inputs: Mapping[str, tuple[Grade, ...]],
-    asked: Asked,
+    asked: LookupDemand,
     erring: Sequence[Erring] = (),
     labels: Labels | None = None,
     *,
@@ -602,7 +602,7 @@ class _Grading:
         self,
         program: AnalysedProgram,
         inputs: Mapping[str, tuple[Grade, ...]],
-        asked: Asked,
+        asked: LookupDemand,
         erring: tuple[Erring, ...],
         labels: Labels,
         *,

@@ -362,7 +362,7 @@ _BEGINS: Final = "a branch begins with what was known"
 
 
 @frozen
-class Wish:
+class ContextRequest:
     """What a context is wanted for: how to make its material, and the name of that state."""
 
     material: Callable[[], Material]
@@ -402,24 +402,24 @@ class Switching:
         self._futile_at = 0
         self._going: _Going | None = None
 
-    def within(self, budget: int, wish: Wish) -> Context:
+    def within(self, budget: int, wanted: ContextRequest) -> Context:
         """Return a context of at most so many tokens, and keep nothing of it."""
         shown = self._record.shown
         before = self._calibration.applied(self._record.total)
         if before <= budget and not self._inherits:
             return Context(tuple(shown), before, before, compacted=False, reason=_FITS)
-        made = compact(wish.material(), self._policy, self._scaled(budget))
+        made = compact(wanted.material(), self._policy, self._scaled(budget))
         reason = f"{before:,} tokens did not fit into {budget:,}"
         return self._context(made, before, _BEGINS if before <= budget else reason)
 
-    def by_policy(self, wish: Wish) -> Context:
+    def by_policy(self, wanted: ContextRequest) -> Context:
         """Return the context in use, or another one where its time has come."""
         current = self._current()
         begins = self._inherits and not current.compacted
-        reason = "" if begins else self._no_reason(current.tokens, boundary=wish.boundary)
+        reason = "" if begins else self._no_reason(current.tokens, boundary=wanted.boundary)
         if reason:
             return replace(current, reason=reason)
-        made = self._compacted(wish.material())
+        made = self._compacted(wanted.material())
         reason = _BEGINS if begins else f"{current.tokens:,} tokens reached the trigger"
         found = self._context(made, current.before, reason)
         gain = 1 - found.tokens / max(1, current.tokens)
@@ -428,7 +428,7 @@ class Switching:
             self._futile_at = self._record.total
             return replace(current, reason=f"compacting would have saved {max(0.0, gain):.0%}")
         self._futile_at = 0
-        number = self._keep(made, current, found, wish.snapshot())
+        number = self._keep(made, current, found, wanted.snapshot())
         return replace(found, checkpoint=number)
 
     def _current(self) -> Context:

@@ -37,7 +37,7 @@ _LONG_TASK: Final = 1_500
 
 
 @frozen
-class Told:
+class Narrative:
     """A narrative; ``by`` is ``facts``, or ``model`` where a model's words were taken."""
 
     text: str
@@ -63,16 +63,18 @@ def narrative(
         lines -= 1
 
 
-def told(facts: str, write: Callable[[str], str] | None = None, most_tokens: int = 1_000) -> Told:
+def told(
+    facts: str, write: Callable[[str], str] | None = None, most_tokens: int = 1_000
+) -> Narrative:
     """Return a narrative, in a model's words where ``write`` gives some that can be taken."""
     if write is None:
-        return Told(facts, "facts")
+        return Narrative(facts, "facts")
     try:
         text = write(facts).strip()
     except Exception as problem:  # noqa: BLE001  whatever fails, the facts are there
-        return Told(facts, "facts", type(problem).__name__)
+        return Narrative(facts, "facts", type(problem).__name__)
     refused = _refused(text, facts, most_tokens)
-    return Told(facts, "facts", refused) if refused else Told(text, "model")
+    return Narrative(facts, "facts", refused) if refused else Narrative(text, "model")
 
 
 def _refused(text: str, facts: str, most_tokens: int) -> str:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.archive import Archive, Index
-from constat.memory.compaction import Material, Switching, Wish
+from constat.memory.compaction import ContextRequest, Material, Switching
 from constat.memory.decisions import Fork, Known, decide, load_rules, rows_of
 from constat.memory.facts import Author
 from constat.memory.history import MAIN, SILENT
@@ -187,11 +187,13 @@ class Memory:
         message alone are too much.
         """
         self._count()
-        wish = Wish(lambda: self._material(goal), lambda: self.snapshot(goal).id, boundary)
+        wanted = ContextRequest(
+            lambda: self._material(goal), lambda: self.snapshot(goal).id, boundary
+        )
         with _uncollected():
             if budget is not None:
-                return self._switching.within(budget, wish)
-            return self._switching.by_policy(wish)
+                return self._switching.within(budget, wanted)
+            return self._switching.by_policy(wanted)
 
     def open(self, ref: str) -> bytes:
         """Return the bytes of a place: ``m3``, ``m3[12:58]``, ``ref:m3``, or of a digest.

@@ -252,7 +252,7 @@ class Surroundings:
 
 
 @frozen
-class _Wish:
+class _AskBounds:
     """How long one asking may take, and how old a reply that is served again may be."""
 
     seconds: float | None
@@ -282,48 +282,48 @@ class AskingClient:
         """
         if seconds is None and self._left is not None:
             seconds = self._left()
-        wish = _Wish(seconds, self._around.keep if max_age is None else max_age)
+        bounds = _AskBounds(seconds, self._around.keep if max_age is None else max_age)
         try:
-            return self._ask_once(prompt, wish)
+            return self._ask_once(prompt, bounds)
         except MisfitReplyError as problem:
-            return self._ask_once(corrected(prompt, problem), wish)
+            return self._ask_once(corrected(prompt, problem), bounds)
 
-    def _ask_once(self, prompt: Prompt, wish: _Wish) -> Reply:
+    def _ask_once(self, prompt: Prompt, bounds: _AskBounds) -> Reply:
         try:
             request = request_of(prompt, self._setting.model, self._setting.effort)
         except (TypeError, ValueError, RecursionError):
             raise ModelError("C0824", "the prompt holds something that JSON cannot say") from None
-        found = self._taped(request) or self._kept(request, wish.max_age)
+        found = self._taped(request) or self._kept(request, bounds.max_age)
         if found is None:
-            return self._awaited(request, wish)
+            return self._awaited(request, bounds)
         self._around.ledger.replay()
         return found
 
-    def _awaited(self, request: Request, wish: _Wish) -> Reply:
+    def _awaited(self, request: Request, bounds: _AskBounds) -> Reply:
         """Have a reply that is not there yet; tell whoever observes that it is waited for."""
         told = self._setting.name, request.prompt.task.value
         started, failed = time.monotonic(), True
         self._around.observe(ModelAwaited(*told))
         try:
-            reply = self._asked_once(request, wish)
+            reply = self._asked_once(request, bounds)
             failed = False
         finally:
             self._around.observe(ModelReplied(*told, time.monotonic() - started, failed=failed))
         return reply
 
-    def _asked_once(self, request: Request, wish: _Wish) -> Reply:
+    def _asked_once(self, request: Request, bounds: _AskBounds) -> Reply:
         """Ask unless another program asks the same: then wait for what it pays for."""
-        around, bounds = self._around, [self._setting.seconds, self._around.ledger.seconds_left]
+        around, limits = self._around, [self._setting.seconds, self._around.ledger.seconds_left]
         shares = around.serve and around.keep != 0
-        patience = min(bounds if wish.seconds is None else [*bounds, wish.seconds])
+        patience = min(limits if bounds.seconds is None else [*limits, bounds.seconds])
         with in_flight(around.kept.folder, request.hash, patience if shares else 0.0) as flight:
             around.ledger.wait(flight.waited)
-            found = self._kept(request, wish.max_age)
+            found = self._kept(request, bounds.max_age)
             if found is not None:
                 around.ledger.replay()
                 return found
             self._check_flight(flight, shares=shares)
-            left = None if wish.seconds is None else max(wish.seconds - flight.waited, 0.0)
+            left = None if bounds.seconds is None else max(bounds.seconds - flight.waited, 0.0)
             return self._asked(request, left)
 
     def _check_flight(self, flight: Flight, *, shares: bool) -> None:

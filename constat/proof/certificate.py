@@ -194,7 +194,7 @@ MOST_CONFLICTS = 100
 
 
 @frozen
-class Told:
+class Circumstances:
     """What a project says of a proof that is no part of its logic.
 
     `asked_by` is who asked, `decision` where the log of decisions stood when it was written,
@@ -215,7 +215,7 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     engine_version: str,
     supersedes: str | None = None,
     as_of: str | None = None,
-    told: Told | None = None,
+    told: Circumstances | None = None,
     shares: bool = True,
     clock: Clock = UNTIMED,
 ) -> bytes:
@@ -231,7 +231,7 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
 
         decision = as_written(decision)
     writer = _Writer(decision, clock, supersedes, as_of, shares=shares)
-    writer.told = told or Told()
+    writer.told = told or Circumstances()
     members = writer.members()
     members["record"] = {
         "created": created,
@@ -253,7 +253,7 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     return (object_form(parts) + "\n").encode()
 
 
-def _changes(told: Told) -> dict[str, object]:
+def _changes(told: Circumstances) -> dict[str, object]:
     cleaned = [
         {name: None if text is None else clean(text) for name, text in one.items()}
         for one in told.changes
@@ -278,7 +278,7 @@ class _Writer:
         self.shares = shares
         self.supersedes = supersedes
         self.as_of = as_of
-        self.told = Told()
+        self.told = Circumstances()
         self.proof: Proof = decision.proof
         self.program = decision.reading.program
         self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)

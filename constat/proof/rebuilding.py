@@ -35,7 +35,7 @@ from constat.evaluation import (
 )
 from constat.frozen import frozen
 from constat.logic import OPEN, Atom, Constant, Variable, add_exactly, parse_decimal
-from constat.proof.certificate import Told, build_certificate
+from constat.proof.certificate import Circumstances, build_certificate
 from constat.proof.decide import Decision, agrees, confidence_of
 from constat.proof.decoding import (
     FIRST,
@@ -525,7 +525,9 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
     roots = commitments_of(members)
     header = members["header"]
     changes = tuple(members["record"].get("changes", ()))
-    told = Told(header.get("asked_by"), header["decision"], tuple(header["libraries"]), changes)
+    told = Circumstances(
+        header.get("asked_by"), header["decision"], tuple(header["libraries"]), changes
+    )
     content = b""
     for decision in _decisions(record):
         content = build_certificate(

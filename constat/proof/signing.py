@@ -499,7 +499,7 @@ class Finding:
 
 
 @frozen
-class Wanted:
+class SignatureRequirements:
     """What must be there: a signature in each role, and by each key in its role, if it has one.
 
     Keys are named by their ids. Without `meanings` every meaning will do.
@@ -594,7 +594,7 @@ def _moment(time: str) -> datetime:
         return datetime.max.replace(tzinfo=UTC) - 2 * _AHEAD
 
 
-def unmet(findings: Sequence[Finding], wanted: Wanted) -> tuple[str, ...]:
+def unmet(findings: Sequence[Finding], wanted: SignatureRequirements) -> tuple[str, ...]:
     """Say what is wanted and not there, each in a sentence with the nearest reason."""
     fitting = [
         one.signer
@@ -617,7 +617,7 @@ def unmet(findings: Sequence[Finding], wanted: Wanted) -> tuple[str, ...]:
     return tuple(missing)
 
 
-def _meant(wanted: Wanted) -> str:
+def _meant(wanted: SignatureRequirements) -> str:
     return f" that means {' or '.join(wanted.meanings)}" if wanted.meanings else ""
 
 

@@ -50,7 +50,7 @@ from constat.syntax.mistakes.spelling import single_quotes
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.logic import Program, Term
-    from constat.session.bench import Bench
+    from constat.session.parts import SessionParts
     from constat.session.query_text import Query
 
 _Read = TypeVar("_Read")
@@ -318,20 +318,20 @@ def _filled(said: Mapping[str, str], place: re.Match[str]) -> str:
     return said.get(place[1], place[0])
 
 
-def asked_over(bench: Bench, text: str) -> tuple[Bench, AskedGoal]:
+def asked_over(parts: SessionParts, text: str) -> tuple[SessionParts, AskedGoal]:
     """Read a goal, and give what answers it: the program may have got its relation.
 
     The constants of the goal are among what was said. Raises `ConstatError`.
     """
-    asked = read_goal(text, bench.program)
+    asked = read_goal(text, parts.program)
     if not asked.text:
-        bench.mention(asked.atom)
-        return bench, asked
+        parts.mention(asked.atom)
+        return parts, asked
     for rule in asked.program.program.rules_for(asked.atom.predicate):
         for literal in rule.body:
             if isinstance(literal, Positive | Negative):
-                bench.mention(literal.atom)
-    return replace(bench, program=asked.program), asked
+                parts.mention(literal.atom)
+    return replace(parts, program=asked.program), asked
 
 
 def _plain(text: str) -> str:

@@ -17,7 +17,7 @@ from constat.authoring.checking import (
     reachable,
     stays_open,
 )
-from constat.authoring.drafting import Desk, Transcript, check_question, draft_for
+from constat.authoring.drafting import DraftContext, Transcript, check_question, draft_for
 from constat.authoring.fragments import Ground, check_query, read_fragment, refused
 from constat.authoring.prompts import PromptBuilder, stems
 from constat.catalog import SourceFailureError, open_connection
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.proof.translation import Translation
     from constat.session.answers import Answers
-    from constat.session.result import Result, Wish
+    from constat.session.result import AskOptions, Result
     from constat.session.session import Session
 
     Over = Callable[[JoinedProgram], Session]
@@ -105,7 +105,7 @@ def drafted_session(
 def answer(
     session: Session,
     question: str,
-    wish: Wish,
+    options: AskOptions,
     *,
     over: Over,
     client: Client | None = None,
@@ -113,7 +113,7 @@ def answer(
 ) -> Answered:
     """Answer a question; `over` gives a session over another program. Raises `ConstatError`."""
     asked = check_question(question)
-    answering = _Answering(session, asked, wish, over=over, client=client, observe=observe)
+    answering = _Answering(session, asked, options, over=over, client=client, observe=observe)
     return answering.run()
 
 
@@ -124,7 +124,7 @@ class _Answering:
         self,
         session: Session,
         question: str,
-        wish: Wish,
+        options: AskOptions,
         *,
         over: Over,
         client: Client | None,
@@ -133,14 +133,14 @@ class _Answering:
         self.session = session
         self.over = over
         self.project = session.project
-        self.wish = wish
+        self.options = options
         self.observe = observe
         self.transcript = Transcript(question, now())
         self.records = Transcripts(self.project.state)
         self.client = client
         self.listed: Listed | None = None
         self.before = session.models.usage
-        name = wish.conversation or f"question-{self.transcript.identity}"
+        name = options.conversation or f"question-{self.transcript.identity}"
         self.conversation = Conversation(self.project, name)
         self.remarked: tuple[Diagnostic, ...] = ()
         self.context = ""
@@ -152,7 +152,7 @@ class _Answering:
             kept, result = self.proved(drafted)
             listed = self.listed
             # A goal that was named is the one that is answered.
-            reason = "" if self.wish.accept_goal else left_open(result)
+            reason = "" if self.options.accept_goal else left_open(result)
             other = drafted.again(reason) if reason else None
             if other is not None:
                 again, better = self.proved(other)
@@ -196,12 +196,12 @@ class _Answering:
         keep_record(self.records, self.transcript)
 
     def draft(self, ground: Ground) -> Drafted:
-        desk = desk_of(self.session, ground, Task.DRAFT, self.client)
-        desk = replace(desk, rejected=self.rejected(), keep=self.save)
+        context = draft_context(self.session, ground, Task.DRAFT, self.client)
+        context = replace(context, rejected=self.rejected(), keep=self.save)
         before = self.conversation.before(self.transcript.question)
         if not before.text:
-            return draft_for(self.transcript.question, desk, self.transcript)
-        informed = replace(desk, before=told_before(before.text), seen=before.seen)
+            return draft_for(self.transcript.question, context, self.transcript)
+        informed = replace(context, before=told_before(before.text), seen=before.seen)
         try:
             found = draft_for(self.transcript.question, informed, self.transcript)
         except ConstatError as problem:
@@ -209,7 +209,7 @@ class _Answering:
                 raise
             # A tape of single questions knows none that goes on.
             self.remarked = (_told_alone(),)
-            return draft_for(self.transcript.question, desk, self.transcript)
+            return draft_for(self.transcript.question, context, self.transcript)
         self.context = before.text
         return found
 
@@ -240,7 +240,7 @@ class _Answering:
             model=drafted.reply.model,
             prompt=drafted.reply.prompt_hash,
             response=drafted.reply.response_hash,
-            asked_by=self.wish.by,
+            asked_by=self.options.by,
         )
         return self.session.drafts.add(new)
 
@@ -259,24 +259,24 @@ class _Answering:
 
     def translated(self, drafted: Drafted, joined: JoinedProgram) -> Translation:
         """Say on whose word the goal is what was asked, before anything is proved."""
-        session, wish = self.session, self.wish
+        session, options = self.session, self.options
         question = self.transcript.question
         goal = _goal(drafted)
         reading = Reading(question, goal, joined.program, session.program, self.context)
-        required = wish.require_confirmed
+        required = options.require_confirmed
         found = translate(reading, session.speech, self.project, required=required)
-        if wish.accept_goal:
-            require_goal(reading, wish.accept_goal, found)
+        if options.accept_goal:
+            require_goal(reading, options.accept_goal, found)
             if not found.confirmed:
-                return session.confirmations.confirm(found, wish.by)
+                return session.confirmations.confirm(found, options.by)
         return found
 
     def prove(self, drafted: Drafted, draft: Draft | None, joined: JoinedProgram) -> Result:
         if draft is not None:
-            with self.over(unused(joined) if self.wish.require_approved else joined) as other:
-                other.planning = not self.wish.require_approved
+            with self.over(unused(joined) if self.options.require_approved else joined) as other:
+                other.planning = not self.options.require_approved
                 return self.proved_by(other, drafted)
-        if self.wish.require_approved:
+        if self.options.require_approved:
             approved = JoinedProgram(approved_only(self.session.program))
             with self.over(approved) as other:
                 other.planning = False
@@ -284,18 +284,18 @@ class _Answering:
         return self.proved_by(self.session, drafted)
 
     def proved_by(self, session: Session, drafted: Drafted) -> Result:
-        wish, goal = self.wish, _goal(drafted)
+        options, goal = self.options, _goal(drafted)
         predicate = session.program.program.predicates[goal.predicate]
         text = shown_goal(predicate, goal)
-        if wish.as_of is None and any(isinstance(term, Variable) for term in goal.terms):
+        if options.as_of is None and any(isinstance(term, Variable) for term in goal.terms):
             self.listed = _listed(session.query(text, observe=self.observe).checked())
         return session.prove(
             text,
-            exhaust=wish.minimal is not None,
-            minimal=None if wish.minimal == "confidence" else wish.minimal,
-            as_of=wish.as_of,
+            exhaust=options.minimal is not None,
+            minimal=None if options.minimal == "confidence" else options.minimal,
+            as_of=options.as_of,
             observe=self.observe,
-            log=wish.log,
+            log=options.log,
         )
 
     def answered(self, drafted: Drafted, draft: Draft | None, result: Result) -> Answered:
@@ -329,7 +329,7 @@ class _Answering:
         """Yield what people should know of goal and draft."""
         yield from (one for one in checked.diagnostics if one.severity is not Severity.ERROR)
         yield from self.remarked
-        if draft is not None and self.wish.require_approved:
+        if draft is not None and self.options.require_approved:
             yield _unapproved(draft)
 
 
@@ -495,7 +495,9 @@ def ground_of(session: Session, plannable: frozenset[str] = frozenset()) -> Grou
     )
 
 
-def desk_of(session: Session, ground: Ground, task: Task, client: Client | None = None) -> Desk:
+def draft_context(
+    session: Session, ground: Ground, task: Task, client: Client | None = None
+) -> DraftContext:
     """Give what drafting works with: the model of a task, and what it may look up.
 
     A model that cannot call tools is told all tables at once. What it looks up are schemas: values
@@ -504,7 +506,7 @@ def desk_of(session: Session, ground: Ground, task: Task, client: Client | None 
     setting = session.project.models.of(task.value)
     tools = session.discovery(facts=session.project.authoring.facts)
     told = PromptBuilder(tools).build_prompt("" if setting is None else setting.model)
-    return Desk(
+    return DraftContext(
         ground,
         client or model_for(session, task),
         tools.needed() if told.use_tools else (),
@@ -597,7 +599,7 @@ def lacking_rows(answers: Answers) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.predicate for one in answers.reasons)) if is_open else ()
 
 
-def with_sub_plans(  # noqa: PLR0913  each kind of wish has a name
+def with_sub_plans(  # noqa: PLR0913  each option has a name
     session: Session,
     result: Found,
     ask: Callable[[Session], Found],
@@ -696,12 +698,12 @@ class _Planning:
             if one.decision
         ]
         client = model_for(self.session, Task.SUB_PLAN, lambda: self.limits.left)
-        desk = replace(
-            desk_of(self.session, replace(ground, must_derive=name), Task.SUB_PLAN, client),
+        context = replace(
+            draft_context(self.session, replace(ground, must_derive=name), Task.SUB_PLAN, client),
             rejected=tuple(rejected[:_SUB_MOST_REJECTED]),
             keep=lambda: keep_record(records, transcript),
         )
-        found = draft_for(question, desk, transcript)
+        found = draft_for(question, context, transcript)
         new = NewDraft(
             found.checked.text,
             PLAN_OF + name,

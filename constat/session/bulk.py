@@ -104,7 +104,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Asked:
+class BulkQuery:
     """A query to compute in bulk, and what is done with its answers as a whole.
 
     `least` is its program as `prove` asks it, which does not read what the goal does not need.
@@ -482,7 +482,7 @@ _NAME: Final = "query.accepted"
 
 
 def graded_rests(
-    asked: Asked, results: Results, found: GradedRows, *, whole: bool, observe: Observer
+    asked: BulkQuery, results: Results, found: GradedRows, *, whole: bool, observe: Observer
 ) -> GradedRests:
     """Note what accepted rows rest on; `whole` asks under what there are no other rows."""
     if not found.accepted and not whole:
@@ -524,7 +524,7 @@ class _Alike(Mapping["Row", Notes]):
         return self.note
 
 
-def _met(asked: Asked, results: Results) -> tuple[Assumption, ...]:
+def _met(asked: BulkQuery, results: Results) -> tuple[Assumption, ...]:
     """Give the assumptions of the answers, and of the rules below the goal."""
     program = with_projections(asked.compiled.program)
     below = results.below
@@ -548,7 +548,7 @@ def _sorted(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
     return tuple(sorted(set(in_parts(assumptions)), key=lambda one: (one.kind, one.text)))
 
 
-def _filled(asked: Asked, row: Row) -> Row:
+def _filled(asked: BulkQuery, row: Row) -> Row:
     """Give the row of the goal's predicate that a row of the answer stands for."""
     values = dict(zip(asked.compiled.places, row, strict=True))
     return tuple(
@@ -557,7 +557,7 @@ def _filled(asked: Asked, row: Row) -> Row:
     )
 
 
-def _proved(asked: Asked, rows: list[Row], observe: Observer) -> Outcome:
+def _proved(asked: BulkQuery, rows: list[Row], observe: Observer) -> Outcome:
     """Let the reference engine derive some rows, by demands for these alone."""
     program, goal, externals = _demands(asked, {tuple(range(len(asked.compiled.goal.terms))): rows})
     limits = asked.limits.showing()
@@ -565,7 +565,7 @@ def _proved(asked: Asked, rows: list[Row], observe: Observer) -> Outcome:
 
 
 def _demands(
-    asked: Asked, known: Mapping[tuple[int, ...], Sequence[Row]]
+    asked: BulkQuery, known: Mapping[tuple[int, ...], Sequence[Row]]
 ) -> tuple[AnalysedProgram, Atom, Externals]:
     """Ask for the rows of the goal's predicate that have given values at known columns."""
     program = with_projections(asked.compiled.program)
@@ -610,7 +610,7 @@ class _Rows:
         return Answer((Portion(self.rows, evidence),), (), frozenset(demand.keys), (evidence,))
 
 
-def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
+def answer_in_bulk(asked: BulkQuery, observe: Observer) -> Answers:
     """Evaluate a query forward, and check the answers where that is wished for."""
     asked, answers = _read_by_column(asked, _answered(asked, observe), observe)
     if asked.whole.folder is not None:
@@ -636,7 +636,9 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
 # `prove` reads them. Only where something is open is that paid for.
 
 
-def _read_by_column(asked: Asked, answers: Answers, observe: Observer) -> tuple[Asked, Answers]:
+def _read_by_column(
+    asked: BulkQuery, answers: Answers, observe: Observer
+) -> tuple[BulkQuery, Answers]:
     """Give the answers, where something is open those of the columns that the goal reads."""
     least = asked.least
     if least is None or answers.stopped or answers.settled is Settled.FOR_CERTAIN:
@@ -720,7 +722,7 @@ def _doubted(calls: Iterable[Call]) -> Iterator[str]:
             yield call.demand.predicate.name
 
 
-def _checked_beside(asked: Asked, answers: Answers, checks: Checks) -> Answers:
+def _checked_beside(asked: BulkQuery, answers: Answers, checks: Checks) -> Answers:
     """Read what the check needs while the sources are in one state, and let it go on."""
     bounds = Bounds(asked.limits.seconds, usual_memory() // 2)
     prepared = Prepared(asked.compiled.program, _claim(asked, answers), asked.externals, bounds)
@@ -728,7 +730,7 @@ def _checked_beside(asked: Asked, answers: Answers, checks: Checks) -> Answers:
     return pending.checked(asked.whole.wait)
 
 
-def _claim(asked: Asked, answers: Answers) -> Claim:
+def _claim(asked: BulkQuery, answers: Answers) -> Claim:
     """Claim the proved rows; where something is open, nobody says that there are no others."""
     compiled, rows, weak = asked.compiled, answers.sure, answers.weak
     whole = answers.settled is Settled.FOR_CERTAIN
@@ -743,7 +745,7 @@ def _claim(asked: Asked, answers: Answers) -> Claim:
     return Claim(compiled.goal, compiled.places, sure, whole=whole)
 
 
-def _write_folder(asked: Asked, answers: Answers, folder: Path) -> None:
+def _write_folder(asked: BulkQuery, answers: Answers, folder: Path) -> None:
     """Write what somebody else counts again. Raises `ConstatError`."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise _unwritten(folder, "there is something of that name", "name a new folder")
@@ -776,7 +778,7 @@ def _unwritten(folder: Path, why: str, help_: str = "") -> ConstatError:
     return ConstatError([Diagnostic("C0617", message, help=help_)])
 
 
-def _answered(asked: Asked, observe: Observer) -> Answers:
+def _answered(asked: BulkQuery, observe: Observer) -> Answers:
     compiled = asked.compiled
     inputs = {name: Outside(one) for name, one in asked.externals.items()}
     try:
@@ -831,7 +833,7 @@ _ONE_BY_ONE: Final = "some of its rows were decided one by one"
 
 
 def _asked_one_by_one(
-    asked: Asked, results: Results, found: GradedRows, observe: Observer
+    asked: BulkQuery, results: Results, found: GradedRows, observe: Observer
 ) -> GradedRows:
     """Let the reference engine say what it knows of open rows and shapes, where they are few."""
     program = asked.compiled.program if asked.least is None else asked.least
@@ -858,7 +860,7 @@ def _asked_one_by_one(
 
 
 def _asked_by_shape(
-    asked: Asked, results: Results, found: GradedRows, observe: Observer
+    asked: BulkQuery, results: Results, found: GradedRows, observe: Observer
 ) -> GradedRows:
     """Ask which rows there are of each open shape, if few rows have to be read for that."""
     goal = asked.compiled.goal
@@ -892,7 +894,7 @@ def _asked_by_shape(
     return replace(found.saying(said), shapes=every)
 
 
-def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
+def _graded(asked: BulkQuery, results: Results, observe: Observer) -> Answers:
     """Say what graded rows mean for a query."""
     compiled = asked.compiled
     kinds = tuple(column.kind for column in answer_columns(compiled))
@@ -920,7 +922,7 @@ def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
     )
 
 
-def _calls_outside(asked: Asked, results: Results, outcome: Outcome) -> tuple[Call, ...]:
+def _calls_outside(asked: BulkQuery, results: Results, outcome: Outcome) -> tuple[Call, ...]:
     """Give the calls for whole relations, then those for what is open.
 
     Relations that were computed on the way are no sources, though the reference engine asks them.
@@ -951,7 +953,7 @@ def _release_with(database: Database) -> None:
     weakref.finalize(database, database.connection.close)
 
 
-def _stopped(asked: Asked, problem: ResourceError) -> Answers:
+def _stopped(asked: BulkQuery, problem: ResourceError) -> Answers:
     finished = getattr(problem, "__notes__", ["nothing was finished"])[0]
     raising = asked.limits.raising(problem.limit) if problem.limit else ""
     if raising in str(problem):
@@ -962,7 +964,7 @@ def _stopped(asked: Asked, problem: ResourceError) -> Answers:
 
 
 def _answers(
-    asked: Asked,
+    asked: BulkQuery,
     results: Results | None,
     rows: Sequence[Row],
     *,

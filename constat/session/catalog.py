@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from constat.project import Database, Project
     from constat.project.files import TableFiles
     from constat.session.answers import Answers
-    from constat.session.bench import Bench
-    from constat.session.facts_of_text import Told
+    from constat.session.facts_of_text import FactsOfText
+    from constat.session.parts import SessionParts
     from constat.session.stated import StatedFacts
 
 FILE: Final = "catalog.sqlite"
@@ -489,15 +489,15 @@ _MOST_LINES: Final = 2_000
 _HIDDEN: Final = "their values are not shown: `samples` of `catalog:` does not allow it"
 
 
-class Telling(Protocol):
+class FactReader(Protocol):
     """A session, as far as reading facts out of a text needs one."""
 
-    def provide_facts(self, text: str, *, author: str) -> Told:
+    def provide_facts(self, text: str, *, author: str) -> FactsOfText:
         """Read facts from a text; nothing is kept."""
         ...
 
 
-def told_lines(session: Telling, text: str) -> str:
+def told_lines(session: FactReader, text: str) -> str:
     """Give the facts that a text says, with their sentences, and what it does not say."""
     told = session.provide_facts(text, author=_NOBODY)
     lines = [f"proposed: {one.fact}, because of {quoted(one.sentence)}" for one in told.said]
@@ -510,28 +510,28 @@ class ProjectFacts:
 
     def __init__(
         self,
-        bench: Bench,
+        parts: SessionParts,
         stated: StatedFacts,
         query: Callable[[str], Answers],
         extract: Callable[[str], str],
     ) -> None:
-        self._bench = bench
+        self._parts = parts
         self._stated = stated
         self._query = query
         self._extract = extract
-        self._shows = bench.project.catalog.shows_all(bench.project.databases)
+        self._shows = parts.project.catalog.shows_all(parts.project.databases)
         self._missing: dict[str, None] = {}
         self._proposed: dict[str, str] = {}
 
     def resolve(self, goal: str) -> str:
         """Decide a goal, or find its answers; tell what is missing."""
-        program = self._bench.program
+        program = self._parts.program
         atom = check_goal(parse_goal(goal, program.program), program)
         return "\n".join([*self._decided(atom), *self._answers(goal, atom)])
 
     def propose(self, fact: str, reason: str) -> str:
         """Keep a fact as a proposal for a person, and tell what it takes to become one."""
-        parse_stated(fact, self._bench.program.program)
+        parse_stated(fact, self._parts.program.program)
         self._proposed[fact] = reason
         return (
             "proposed; it does not count before a person states it: "
@@ -556,17 +556,17 @@ class ProjectFacts:
         return tuple(self._proposed.items())
 
     def _decided(self, atom: Atom) -> Iterator[str]:
-        bench = self._bench
-        with bench.evaluating(None) as tiers:
+        parts = self._parts
+        with parts.evaluating(None) as tiers:
             decision = decide(
-                bench.engine,
-                bench.program,
+                parts.engine,
+                parts.program,
                 atom,
                 tiers.externals,
-                bench.limits,
-                observe=bench.observe,
+                parts.limits,
+                observe=parts.observe,
             )
-        predicates = bench.program.program.predicates
+        predicates = parts.program.program.predicates
         goal = shown_goal(predicates[atom.predicate], atom)
         yield f"{decision.verdict.label}: {goal}, confidence {decision.confidence:f}"
         for one in decision.assumptions:
@@ -603,7 +603,7 @@ class ProjectFacts:
             yield from _more(found.rows)
 
     def _known(self, predicate: str) -> Iterator[str]:
-        project = self._bench.project
+        project = self._parts.project
         for name, table in project.facts.items():
             if predicate in {"", name}:
                 for row in table.rows[:_MOST_LINES]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.project import KEPT
-from constat.proof.certificate import Told
+from constat.proof.certificate import Circumstances
 from constat.proof.signing import LOG_HEAD_TYPE, VALID, judge
 from constat.session.options import LogAs
 from constat.session.signing import signed_line
@@ -52,14 +52,14 @@ class Decisions:
 
     def require(self, log_as: LogAs | None) -> LogAs:
         """Say how a decision is written down; raises `ConstatError` where there is no log."""
-        wish = log_as or LogAs()
-        if not wish.asked and not self._project().log.on:
+        options = log_as or LogAs()
+        if not options.asked and not self._project().log.on:
             message = "`--retention` and `--supersedes` need a log of decisions"
             raise ConstatError([Diagnostic("C0758", message, help="add `--log`")])
-        self._retention(wish.retention)
-        if wish.supersedes is not None:
-            self.store.find(wish.supersedes)
-        return wish
+        self._retention(options.retention)
+        if options.supersedes is not None:
+            self.store.find(options.supersedes)
+        return options
 
     def write(self, result: Result, log_as: LogAs) -> Result:
         """Write a result down; gives it with its number, and with what it supersedes."""
@@ -75,7 +75,7 @@ class Decisions:
 
         def made(before: Entry) -> tuple[Decided, bytes]:
             place = f"entry {before.sequence + 1} of the log, after {before.hash}"
-            told = replace(result.told or Told(), asked_by=who, decision=place)
+            told = replace(result.told or Circumstances(), asked_by=who, decision=place)
             written[0] = result.altered(told=told)
             content = written[0].certificate
             identity = json.loads(content)["identity"]

@@ -49,7 +49,14 @@ from constat.explore.plan import (
     ranking_query,
     write_plan,
 )
-from constat.explore.planning import Earlier, Mended, Mending, Planning, PlanningDesk, check_draft
+from constat.explore.planning import (
+    Earlier,
+    Mended,
+    Mending,
+    Planning,
+    PlanningContext,
+    check_draft,
+)
 from constat.explore.proofs import Known, computing_links, needed_relations, proof_program
 from constat.explore.reading import read_plan
 from constat.explore.relations import (
@@ -70,9 +77,9 @@ from constat.explore.runs import (
     Bounds,
     CodeResult,
     Running,
+    RunParts,
     StepsFailedError,
     Working,
-    Workshop,
 )
 from constat.explore.tables import RESULT, fit_table
 from constat.frozen import frozen
@@ -85,8 +92,7 @@ from constat.proof import build_certificate, decide
 from constat.proof.encoding import canonical
 from constat.session.answers import DIFFERENT, Settled
 from constat.session.asked_goals import read_query
-from constat.session.bulk import Asked as AskedInBulk
-from constat.session.bulk import answer_in_bulk
+from constat.session.bulk import BulkQuery, answer_in_bulk
 from constat.session.checking import Checks
 from constat.session.confirmation import plan_reading, require_goal, translate_plan
 from constat.session.conversing import (
@@ -100,7 +106,13 @@ from constat.session.conversing import (
     told_mistakes,
 )
 from constat.session.options import BulkOptions
-from constat.session.plan_approvals import Around, ModelAccess, PlanApprovals, Wish, check_sources
+from constat.session.plan_approvals import (
+    Around,
+    ExploreOptions,
+    ModelAccess,
+    PlanApprovals,
+    check_sources,
+)
 from constat.session.querying import compile_query, outcome_answers, try_small
 from constat.session.result import checked
 from constat.session.rows import StoredRows
@@ -128,7 +140,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Event, ExternalPredicate
     from constat.explore.chain import Link
-    from constat.explore.events import Telling
+    from constat.explore.events import ExploreObserver
     from constat.explore.plan import Output, Step
     from constat.explore.proofs import ProofProgram
     from constat.explore.sandbox import Run, Sandbox
@@ -137,7 +149,7 @@ if TYPE_CHECKING:
     from constat.proof import Decision
     from constat.proof.translation import Translation
     from constat.session.answers import Answers
-    from constat.session.bench import Bench
+    from constat.session.parts import SessionParts
     from constat.store.explored import Exploration, Question
     from constat.store.table_values import StoredTable
     from constat.tiers import Tiers
@@ -284,15 +296,15 @@ class ChainRelations:
     Rows of bulk are counted again as `check` says, before they are kept.
     """
 
-    def __init__(self, bench: Bench, tell: Telling, most: int, check: str) -> None:
-        self._bench = bench
+    def __init__(self, parts: SessionParts, tell: ExploreObserver, most: int, check: str) -> None:
+        self._parts = parts
         self._tell = tell
         self._most = most
         self._check = check
         self._step = 0
         self._tiers: Tiers | None = None
         self._chain: Chain | None = None
-        self._checks = Checks(bench.project.state)
+        self._checks = Checks(parts.project.state)
         self.rows_read = 0
         """How many rows came from outside so far."""
 
@@ -337,10 +349,10 @@ class ChainRelations:
     ) -> Relation:
         goal = f"{output.name}({', '.join(f'?{name}' for name, _ in output.columns)})"
         compiled = compile_query(read_query(goal, program), program)
-        limits, created = self._bench.limits.begun(), now()
+        limits, created = self._parts.limits.begun(), now()
         with self._evaluating() as tiers:
             externals = {**tiers.externals, **given}
-            engine = self._bench.engine
+            engine = self._parts.engine
             outcome = try_small(engine, compiled, externals, limits, self._hear)
             if outcome is not None:
                 answers = outcome_answers(
@@ -349,7 +361,7 @@ class ChainRelations:
             else:
                 # What is kept cannot be taken back: it waits for its check.
                 whole = BulkOptions(self._check, checks=self._checks, wait=0.0)
-                large = AskedInBulk(compiled, externals, limits, created, whole)
+                large = BulkQuery(compiled, externals, limits, created, whole)
                 answers = _waited(answer_in_bulk(large, self._hear))
             if asked and answers.settled is Settled.OPEN:
                 raise StepFailureError(_unanswered(answers))
@@ -389,11 +401,11 @@ class ChainRelations:
         """Decide the goal of a program over the chain's sources and what is stated beside them."""
         with self._evaluating() as tiers:
             return decide(
-                self._bench.engine,
+                self._parts.engine,
                 proof.program,
                 proof.goal,
                 {**tiers.externals, **proof.given},
-                limits or self._bench.limits,
+                limits or self._parts.limits,
             )
 
     def state(self, name: str) -> str | None:
@@ -415,7 +427,7 @@ class ChainRelations:
                 states.append(state)
         told: list[object] = [
             [print_rule(program.rules[number]) for number in numbers],
-            [concerns(predicates[one], self._bench.project, "explored") for one in outside],
+            [concerns(predicates[one], self._parts.project, "explored") for one in outside],
             states,
         ]
         types = types_form([column for one in sorted(below) for column in predicates[one].columns])
@@ -423,7 +435,7 @@ class ChainRelations:
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def _database_state(self, name: str) -> str | None:
-        connections = Connections(self._bench.project)
+        connections = Connections(self._parts.project)
         try:
             return connections.reading(name).snapshot
         except (SourceFailureError, KeyError):
@@ -440,7 +452,7 @@ class ChainRelations:
     def _evaluating(self) -> Iterator[Tiers]:
         """Give the tiers for one evaluation, bounded in time, in one read transaction of each."""
         tiers = self._opened()
-        tiers.start(self._bench.limits.seconds)
+        tiers.start(self._parts.limits.seconds)
         try:
             yield tiers
         except KeyboardInterrupt:
@@ -451,7 +463,7 @@ class ChainRelations:
 
     def _opened(self) -> Tiers:
         if self._tiers is None:
-            project = self._bench.project
+            project = self._parts.project
             self._tiers = build_externals(
                 project,
                 self._program(),
@@ -459,7 +471,7 @@ class ChainRelations:
                 serve=True,
                 observe=self._hear,
                 checker=checked,
-                models=self._bench.models,
+                models=self._parts.models,
             )
         return self._tiers
 
@@ -487,9 +499,9 @@ _MEDIA: Final = "application/json"
 class Proofs:
     """Proves answers of one run."""
 
-    def __init__(self, relations: ChainRelations, workshop: Workshop) -> None:
+    def __init__(self, relations: ChainRelations, parts: RunParts) -> None:
         self._relations = relations
-        self._shop = workshop
+        self._parts = parts
 
     def prove(
         self, running: Running, plan: Plan, word: PlanWord, *, asked: bool = True
@@ -514,7 +526,7 @@ class Proofs:
     def _unasked(self, running: Running, plan: Plan, word: PlanWord) -> AnswerProof:
         # A step that was kept has read nothing now; its tables say how much there is to read.
         below = {name for link in running.chain.below([plan.answer]) for name in link.gives}
-        kept = (one.rows for one in self._shop.store.tables() if one.name in below)
+        kept = (one.rows for one in self._parts.store.tables() if one.name in below)
         rows = self._relations.rows_read + sum(kept)
         if rows > UNASKED_ROWS:
             why = "more rows were read than are proved without being asked: `--certificate FILE`"
@@ -561,15 +573,15 @@ class Proofs:
         except StepsFailedError as problem:
             raise _unproved(str(problem)) from None
         finished = {number: one.relations for number, one in running.finished.items()}
-        working = Working(chain, finished, self._shop)
-        relations: dict[str, Sequence[tuple[object, ...]]] = {**_days(self._shop.today)}
+        working = Working(chain, finished, self._parts)
+        relations: dict[str, Sequence[tuple[object, ...]]] = {**_days(self._parts.today)}
         for link, name in wanted:
             found = self._relation(working, link, name)
             if len(found.rows) > MOST_STATED_ROWS:
                 raise _too_large(name, len(found.rows))
             relations[name] = found.rows
         computed = self._computed(running, plan, relations)
-        return Known(relations, computed, at, self._shop.today.isoformat())  # type: ignore[arg-type]
+        return Known(relations, computed, at, self._parts.today.isoformat())  # type: ignore[arg-type]
 
     @staticmethod
     def _relation(working: Working, link: Link, name: str) -> Relation:
@@ -581,7 +593,7 @@ class Proofs:
     def _computed(
         self, running: Running, plan: Plan, relations: dict[str, Sequence[tuple[object, ...]]]
     ) -> dict[str, Computed]:
-        chain, times = running.chain, _times(self._shop.store)
+        chain, times = running.chain, _times(self._parts.store)
         found = {}
         for link in computing_links(chain, plan):
             record = running.finished[link.number]
@@ -702,7 +714,7 @@ _CHARTS: Final = ("bar", "line")
 
 
 @frozen
-class Asked:
+class ExplorationQuestion:
     """A question that is kept, with everything that its run needs.
 
     Its own steps are numbered from `first`; `authors` names the models that drafted the steps of
@@ -728,27 +740,27 @@ class Asked:
 class Runs:
     """Runs questions of a project's explorations."""
 
-    def __init__(self, bench: Bench, models: ModelAccess, tell: Telling) -> None:
-        self._bench = bench
+    def __init__(self, parts: SessionParts, models: ModelAccess, tell: ExploreObserver) -> None:
+        self._parts = parts
         self._models = models
         self._tell = tell
-        self._project = bench.project
-        self.store = ExploredStore(bench.project.state)
+        self._project = parts.project
+        self.store = ExploredStore(parts.project.state)
 
     def tables(self, identity: str) -> DataStore:
         """Give the store of an exploration's tables."""
         return DataStore(self._project.state, identity, address=self._project.explore.store)
 
-    def run(self, asked: Asked, wish: Wish, started: float) -> Explored:
+    def run(self, asked: ExplorationQuestion, options: ExploreOptions, started: float) -> Explored:
         """Run what a kept question needs, and keep its answer."""
         with self.store.running(asked.exploration, asked.number):
             try:
-                return self._run(asked, wish, started)
+                return self._run(asked, options, started)
             except BaseException as problem:
                 self._ended(asked, problem)
                 raise
 
-    def _ended(self, asked: Asked, problem: BaseException) -> None:
+    def _ended(self, asked: ExplorationQuestion, problem: BaseException) -> None:
         """Keep what ended a run, unless its answer was kept before."""
         status, message = FAILED, f"internal error ({type(problem).__name__})"
         if isinstance(problem, ConstatError):
@@ -761,12 +773,12 @@ class Runs:
             if kept.status in {INTERRUPTED, RUNNING}:
                 self.store.conclude(asked.exploration, asked.number, status, {"message": message})
 
-    def _run(self, asked: Asked, wish: Wish, started: float) -> Explored:
+    def _run(self, asked: ExplorationQuestion, options: ExploreOptions, started: float) -> Explored:
         needed = tuple(one.number for one in asked.chain.below([asked.plan.answer]))
         steps = tuple((one.number, one.step.name, one.step.goal) for one in asked.chain.links)
         self._tell(PlanReady(asked.exploration, asked.text, steps, needed))
-        explored, running = self._computed(asked, wish)
-        said = self._said(asked, wish, explored.relation)
+        explored, running = self._computed(asked, options)
+        said = self._said(asked, options, explored.relation)
         proof = explored.proof
         unkept = proof.why if proof.certificate else ""
         notes = (*_changes(running), *(one for one in (said.note, unkept) if one))
@@ -790,7 +802,9 @@ class Runs:
         told = answer_json(explored)
         self.store.conclude(explored.exploration, explored.number, ANSWERED, told)
 
-    def _first(self, asked: Asked, wish: Wish, running: Running, author: str) -> Explored:
+    def _first(
+        self, asked: ExplorationQuestion, options: ExploreOptions, running: Running, author: str
+    ) -> Explored:
         """Give the answer as it was computed, before it is proved and worded."""
         plan = _plan_now(asked, running.chain, author)
         relation = running.need([plan.answer])[plan.answer]
@@ -801,11 +815,11 @@ class Runs:
             approvals=self._approvers(asked, running.chain, author),
             proof=AnswerProof(why="the proof was not finished"),
             translation=self.translation(
-                replace(asked, plan=plan, chain=running.chain), required=wish.require_confirmed
+                replace(asked, plan=plan, chain=running.chain), required=options.require_confirmed
             ),
         )
 
-    def translation(self, asked: Asked, *, required: bool = False) -> Translation:
+    def translation(self, asked: ExplorationQuestion, *, required: bool = False) -> Translation:
         """Say what the plan's answer is, and who has confirmed that it is what was asked."""
         drafters, day = asked.drafters(asked.plan.author), asked.today.isoformat()
         goes_on = asked.exploration if asked.number > 1 else ""
@@ -814,17 +828,19 @@ class Runs:
         )
         return Confirmations(self._project.state).judged(replace(found, required=required))
 
-    def _computed(self, asked: Asked, wish: Wish) -> tuple[Explored, Running]:
+    def _computed(
+        self, asked: ExplorationQuestion, options: ExploreOptions
+    ) -> tuple[Explored, Running]:
         """Give the answer with a proof, and the run."""
-        check, most = wish.check or self._project.check, self._project.explore.rows
-        relations = ChainRelations(self._bench, self._tell, most, check)
+        check, most = options.check or self._project.check, self._project.explore.rows
+        relations = ChainRelations(self._parts, self._tell, most, check)
         relations.use(asked.chain)
         store = self.tables(asked.exploration)
         author = asked.plan.author
 
         def mend(chain: Chain, link: Link, failure: StepFailure) -> Chain | None:
             nonlocal author
-            mended = self._mended(asked, wish, chain, link, failure)
+            mended = self._mended(asked, options, chain, link, failure)
             if mended is None:
                 return None
             # What a model has corrected is a model's, whoever wrote the rest.
@@ -833,21 +849,21 @@ class Runs:
             return mended.chain
 
         code = CodeSteps(self._project, store)
-        workshop = Workshop(
+        parts = RunParts(
             relations,
             store,
             asked.today,
             self._tell,
             self._bounds(),
             code.run if self._project.explore.python else None,
-            mend if (asked.plan.author or wish.mend) and not wish.require_approved else None,
+            mend if (asked.plan.author or options.mend) and not options.require_approved else None,
         )
-        running = Running(asked.chain, workshop)
+        running = Running(asked.chain, parts)
         try:
             running.need([asked.plan.answer])
-            explored = self._first(asked, wish, running, author)
+            explored = self._first(asked, options, running, author)
             self._keep(explored)
-            proof = self._proved(asked, wish, Proofs(relations, workshop), running, explored)
+            proof = self._proved(asked, options, Proofs(relations, parts), running, explored)
         except StepsFailedError as problem:
             failure = {"step": problem.link.number, "kind": problem.failure.kind}
             told = {**failure, "message": problem.failure.message, "attempts": problem.attempts}
@@ -859,21 +875,26 @@ class Runs:
         return replace(explored, proof=proof, steps=_reports(running, asked)), running
 
     def _proved(
-        self, asked: Asked, wish: Wish, proofs: Proofs, running: Running, explored: Explored
+        self,
+        asked: ExplorationQuestion,
+        options: ExploreOptions,
+        proofs: Proofs,
+        running: Running,
+        explored: Explored,
     ) -> AnswerProof:
         """Prove the answer where that was asked for, or costs little; what is proved is kept."""
         plan, store = explored.plan, self.tables(asked.exploration)
-        if not wish.certify and not self._project.explore.certificates:
+        if not options.certify and not self._project.explore.certificates:
             return AnswerProof(why="the project makes certificates only where one is asked for")
         try:
             word = self._word(asked, running.chain, plan.author)
-            if not (running.computed or wish.certify):
+            if not (running.computed or options.certify):
                 kept = kept_proof(store, running.chain, explored, word)
                 if kept is not None:
                     return kept
         except ConstatError as problem:
             return AnswerProof(why=problem.diagnostics[0].message)
-        proof = proofs.prove(running, plan, word, asked=wish.certify)
+        proof = proofs.prove(running, plan, word, asked=options.certify)
         if proof.certificate:
             try:
                 keep_certificate(store, running.chain, plan, asked.number, proof.certificate)
@@ -882,17 +903,22 @@ class Runs:
                 return replace(proof, why=why)
         return proof
 
-    def _word(self, asked: Asked, chain: Chain, author: str) -> PlanWord:
+    def _word(self, asked: ExplorationQuestion, chain: Chain, author: str) -> PlanWord:
         """Say whose word the plan is: of the models that drafted it, or of who approved it."""
         plan = _plan_now(asked, chain, author)
         return PlanApprovals(self._project).word(chain, plan, asked.drafters(author))
 
-    def _approvers(self, asked: Asked, chain: Chain, author: str) -> tuple[str, ...]:
+    def _approvers(self, asked: ExplorationQuestion, chain: Chain, author: str) -> tuple[str, ...]:
         word = self._word(asked, chain, author)
         return tuple(dict.fromkeys(str(json.loads(one)["by"]) for one in word.approvals))
 
     def _mended(
-        self, asked: Asked, wish: Wish, chain: Chain, link: Link, failure: StepFailure
+        self,
+        asked: ExplorationQuestion,
+        options: ExploreOptions,
+        chain: Chain,
+        link: Link,
+        failure: StepFailure,
     ) -> Mended | None:
         """Have a step of this question written anew, and keep the plan in which it is."""
         if link.number < asked.first:
@@ -900,7 +926,7 @@ class Runs:
             return None
         self._models.begin(link.number, "correction")
         values = tells_values(self._project, chain.base)
-        mending = Mending(self._models.client(wish, Task.CODE), values)
+        mending = Mending(self._models.client(options, Task.CODE), values)
         found = mending.mend(chain, link, failure)
         self._models.end()
         if found is not None:
@@ -909,14 +935,16 @@ class Runs:
             self.store.plan(asked.exploration, asked.number, write_plan(plan), why)
         return found
 
-    def _said(self, asked: Asked, wish: Wish, relation: Relation) -> Said:
+    def _said(
+        self, asked: ExplorationQuestion, options: ExploreOptions, relation: Relation
+    ) -> Said:
         """Say the answer; a model words it only where it planned, too, and may see the rows."""
         shown = tells_values(self._project, asked.chain.base)
-        if not asked.plan.author or not shown or not self._models.has(wish, Task.NARRATE):
+        if not asked.plan.author or not shown or not self._models.has(options, Task.NARRATE):
             return Said(plain_sentence(asked.plan, relation))
         self._models.begin(0, "sentence")
         try:
-            client = self._models.client(wish, Task.NARRATE)
+            client = self._models.client(options, Task.NARRATE)
         except ConstatError as problem:
             told = problem.diagnostics[0].message
             plain = plain_sentence(asked.plan, relation)
@@ -925,7 +953,7 @@ class Runs:
         self._models.end()
         return found
 
-    def _drawn(self, asked: Asked, running: Running, explored: Explored) -> Explored:
+    def _drawn(self, asked: ExplorationQuestion, running: Running, explored: Explored) -> Explored:
         """Keep a chart beside the answer's table where the plan wants one, once for each table."""
         link = running.chain.link_of(asked.plan.answer)
         wanted = asked.plan.chart in _CHARTS
@@ -954,7 +982,7 @@ class Runs:
         )
 
 
-def _plan_now(asked: Asked, chain: Chain, author: str) -> Plan:
+def _plan_now(asked: ExplorationQuestion, chain: Chain, author: str) -> Plan:
     """Give the question's plan with its steps as they ran."""
     steps = tuple(one.step for one in chain.links if one.number >= asked.first)
     return replace(asked.plan, steps=steps, author=author)
@@ -976,7 +1004,7 @@ def answer_json(explored: Explored) -> dict[str, Any]:
     }
 
 
-def _reports(running: Running, asked: Asked) -> tuple[StepReport, ...]:
+def _reports(running: Running, asked: ExplorationQuestion) -> tuple[StepReport, ...]:
     """Tell of each step of the question, and of the earlier ones that it needs."""
     found = []
     for link in running.chain.links:
@@ -1058,7 +1086,7 @@ def exchange_of(explored: Explored, *, values: bool) -> Exchange:
     return Exchange(explored.question, (_done(asked, given),), said)
 
 
-def failed_exchange(asked: Asked, problem: ConstatError, *, values: bool) -> Exchange:
+def failed_exchange(asked: ExplorationQuestion, problem: ConstatError, *, values: bool) -> Exchange:
     """Give what was exchanged about a question whose steps came to no answer."""
     told = {"error": told_mistakes(problem.diagnostics, values=values)}
     return Exchange(asked.text, (_done({"answer": asked.plan.answer}, told, failed=True),))
@@ -1075,63 +1103,63 @@ _MOST_NOTES: Final = 100
 
 
 class Exploring:
-    """Explores on behalf of a session, whose parts `bench` gives."""
+    """Explores on behalf of a session, whose parts `parts` gives."""
 
-    def __init__(self, session: Around, bench: Bench, tell: Telling) -> None:
+    def __init__(self, session: Around, parts: SessionParts, tell: ExploreObserver) -> None:
         self._session = session
-        self._bench = bench
+        self._parts = parts
         self.project = self._project = session.project
         self._models = ModelAccess(session, tell)
-        self._runs = Runs(bench, self._models, tell)
+        self._runs = Runs(parts, self._models, tell)
         self.store = self._runs.store
 
-    def solve(self, question: str, wish: Wish) -> Explored:
+    def solve(self, question: str, options: ExploreOptions) -> Explored:
         """Answer a question. Raises `ConstatError`."""
-        text = _checked(question or (wish.plan.question if wish.plan else ""))
-        asks = wish.plan is None or wish.mend or wish.plan.author
-        with self._question() if asks and wish.client is None else nullcontext():
-            return self._solve(text, wish)
+        text = _checked(question or (options.plan.question if options.plan else ""))
+        asks = options.plan is None or options.mend or options.plan.author
+        with self._question() if asks and options.client is None else nullcontext():
+            return self._solve(text, options)
 
     def _question(self) -> AbstractContextManager[object]:
         """Let all that models are asked meanwhile share the budget of one question."""
         return self._session.models.question()
 
-    def _solve(self, text: str, wish: Wish) -> Explored:
+    def _solve(self, text: str, options: ExploreOptions) -> Explored:
         started = time.monotonic()
-        before = None if wish.exploration is None else self.store.get(wish.exploration)
-        today = self._today(wish, before)
+        before = None if options.exploration is None else self.store.get(options.exploration)
+        today = self._today(options, before)
         earlier = self._earlier(before)
-        if before is not None and wish.plan is None:
+        if before is not None and options.plan is None:
             earlier = replace(earlier, said=self._said(before, text))
-        plan, chain = self._planned(text, wish, earlier, today)
+        plan, chain = self._planned(text, options, earlier, today)
         held = False
-        if wish.review is not None:
-            reviewed = wish.review(plan, chain)
+        if options.review is not None:
+            reviewed = options.review(plan, chain)
             held = reviewed is None
             if reviewed is not None and reviewed != plan:
                 plan, chain = reviewed, self._compiled(reviewed, earlier)
         exploration = before or self.store.begin(text[:_MOST_TITLE])
         first = len(earlier.steps) + 1
-        new = NewQuestion(text, first, today.isoformat(), write_plan(plan), wish.by)
+        new = NewQuestion(text, first, today.isoformat(), write_plan(plan), options.by)
         number = self.store.ask(exploration.identity, new)
         if held:
             raise _waiting(exploration.identity)
-        asked = Asked(
+        asked = ExplorationQuestion(
             *(exploration.identity, number, text, today, plan, chain, first), earlier.authors
         )
-        return self._run(asked, wish, started)
+        return self._run(asked, options, started)
 
-    def _run(self, asked: Asked, wish: Wish, started: float) -> Explored:
+    def _run(self, asked: ExplorationQuestion, options: ExploreOptions, started: float) -> Explored:
         """Run a question, and have what became of it in the exploration's conversation."""
-        if wish.require_approved:
+        if options.require_approved:
             drafters = asked.drafters(asked.plan.author)
             approvals = PlanApprovals(self._project)
             approvals.require(asked.chain, asked.plan, drafters, asked.exploration)
-        if wish.accept_goal:
-            self._accept(asked, wish)
+        if options.accept_goal:
+            self._accept(asked, options)
         conversation = conversation_of(self._project, asked.exploration)
         try:
-            explored = self._runs.run(asked, wish, started)
+            explored = self._runs.run(asked, options, started)
         except ConstatError as problem:
             told = failed_exchange(asked, problem, values=conversation.tells_values)
             conversation.keep(told)
@@ -1140,12 +1168,12 @@ class Exploring:
         unkept = tuple(one.message for one in conversation.keep(exchange))
         return replace(explored, notes=(*explored.notes, *unkept))
 
-    def _accept(self, asked: Asked, wish: Wish) -> None:
+    def _accept(self, asked: ExplorationQuestion, options: ExploreOptions) -> None:
         """Keep that the plan's answer is what was asked. Raises `ConstatError` for another one."""
         found = self._runs.translation(asked)
-        require_goal(plan_reading(asked.text, asked.plan, asked.chain), wish.accept_goal, found)
+        require_goal(plan_reading(asked.text, asked.plan, asked.chain), options.accept_goal, found)
         if not found.confirmed:
-            Confirmations(self._project.state).confirm(found, wish.by)
+            Confirmations(self._project.state).confirm(found, options.by)
 
     def translation(self, prefix: str) -> Translation:
         """Say what the answer of an exploration's last question is, and who confirmed it."""
@@ -1159,7 +1187,7 @@ class Exploring:
         said = conversation_of(self._project, before.identity).before(question).text
         return told_before(said) if said else ""
 
-    def resume(self, prefix: str, wish: Wish) -> Explored:
+    def resume(self, prefix: str, options: ExploreOptions) -> Explored:
         """Go on with an exploration where it ended: its first question that has no answer yet.
 
         Where all have, the last is answered again; steps whose inputs have not changed are kept.
@@ -1170,18 +1198,18 @@ class Exploring:
         waiting = (one for one in found.questions if one.status != ANSWERED)
         question = next(waiting, found.questions[-1])
         asked = self._again(found, question)
-        asks = wish.mend or asked.plan.author
-        with self._question() if asks and wish.client is None else nullcontext():
-            return self._run(asked, wish, time.monotonic())
+        asks = options.mend or asked.plan.author
+        with self._question() if asks and options.client is None else nullcontext():
+            return self._run(asked, options, time.monotonic())
 
-    def _again(self, exploration: Exploration, question: Question) -> Asked:
+    def _again(self, exploration: Exploration, question: Question) -> ExplorationQuestion:
         upto = [one for one in exploration.questions if one.number < question.number]
         earlier = self._earlier(replace(exploration, questions=tuple(upto)))
         plan = _plan_of(question)
         chain = self._compiled(plan, earlier)
         first = len(earlier.steps) + 1
         day = date.fromisoformat(question.today)
-        return Asked(
+        return ExplorationQuestion(
             *(exploration.identity, question.number, question.text, day, plan, chain, first),
             earlier.authors,
         )
@@ -1253,24 +1281,28 @@ class Exploring:
         """Compile a plan over the project, without keeping anything. Raises `ConstatError`."""
         return self._compiled(plan, Earlier())
 
-    def _planned(self, text: str, wish: Wish, earlier: Earlier, today: date) -> tuple[Plan, Chain]:
-        if wish.plan is not None:
-            plan = replace(wish.plan, question=text)
+    def _planned(
+        self, text: str, options: ExploreOptions, earlier: Earlier, today: date
+    ) -> tuple[Plan, Chain]:
+        if options.plan is not None:
+            plan = replace(options.plan, question=text)
             return plan, self._compiled(plan, earlier)
         self._models.begin(0, "plan")
-        planned = Planning(self._desk(wish, earlier, today)).plan(text)
+        planned = Planning(self._planning_context(options, earlier, today)).plan(text)
         self._models.end()
         return planned.plan, planned.chain
 
-    def _desk(self, wish: Wish, earlier: Earlier, today: date) -> PlanningDesk:
+    def _planning_context(
+        self, options: ExploreOptions, earlier: Earlier, today: date
+    ) -> PlanningContext:
         from constat.authoring.prompts import PromptBuilder  # noqa: PLC0415  loaded when it is used
 
         setting = self._project.models.of(Task.PLAN.value)
         tools = self._session.discovery()
         told = PromptBuilder(tools).build_prompt("" if setting is None else setting.model)
-        return PlanningDesk(
+        return PlanningContext(
             program=self._session.program,
-            client=self._models.client(wish, Task.PLAN),
+            client=self._models.client(options, Task.PLAN),
             today=today.isoformat(),
             sources=told.text,
             context=self._project.authoring.context,
@@ -1285,7 +1317,7 @@ class Exploring:
 
     def _compiled(self, plan: Plan, earlier: Earlier) -> Chain:
         steps = (*earlier.steps, *plan.steps)
-        chain = compile_chain(self._session.program, steps, texts=self._bench.texts)
+        chain = compile_chain(self._session.program, steps, texts=self._parts.texts)
         check_draft(chain, plan)
         self._check(chain, plan)
         return chain
@@ -1308,14 +1340,14 @@ class Exploring:
         )
 
     @staticmethod
-    def _today(wish: Wish, before: Exploration | None) -> date:
+    def _today(options: ExploreOptions, before: Exploration | None) -> date:
         """Give the day that counts: the exploration's own, the wished one, or that of the clock."""
         if before is not None and before.questions:
             return date.fromisoformat(before.questions[0].today)
-        if not wish.today:
+        if not options.today:
             return date.today()  # noqa: DTZ011  the day of the person who asks
         try:
-            return date.fromisoformat(wish.today)
+            return date.fromisoformat(options.today)
         except ValueError:
             message = "the day that counts as today is none of the calendar"
             hint = "write it as `2025-11-21`"

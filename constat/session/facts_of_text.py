@@ -47,7 +47,7 @@ class Listening(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class FactsOfText:
     """What a text says: `said` can be kept, `refused` cannot; `model` found them, if one did.
 
     `usage` is what finding them has used.
@@ -74,7 +74,7 @@ class Told:
                 one.fact,
                 author=self.author,
                 note=note,
-                told=telling.Told(
+                told=telling.Wording(
                     self.text, one.start, one.end, self.model, self.prompt, self.response
                 ),
             )
@@ -94,7 +94,7 @@ class Told:
 
 def tell(
     session: Listening, text: str, *, author: str, goal: str = "", atoms: Sequence[str] = ()
-) -> Told:
+) -> FactsOfText:
     """Read what a text says. With `atoms` they are looked for in it, and no model is asked.
 
     `goal` is what the facts are for: a model is told which ones it lacks. Raises `ConstatError`.
@@ -106,11 +106,11 @@ def tell(
     program = session.program
     if atoms:
         said, refused = examine(program, text, [Pointed(one) for one in atoms])
-        return Told(text, author, goal, said, refused, session=session)
+        return FactsOfText(text, author, goal, said, refused, session=session)
     reply = _asked(session, text, goal)
     claims, unread = pointed(reply, program)
     said, refused = examine(program, text, claims)
-    return Told(
+    return FactsOfText(
         text,
         author,
         goal,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from constat.proof import Decision
     from constat.proof.changes import Asker, Change, Changes
     from constat.proof.worlds import Shown
-    from constat.session.bench import Bench
+    from constat.session.parts import SessionParts
     from constat.tiers import Tiers
 
 
@@ -99,26 +99,28 @@ class WhyNotResult:
         return render_refutation(self.refutation, ranked, left=left, moment=self.result.created)
 
 
-def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = None) -> WhyNotResult:
+def why_not(
+    parts: SessionParts, goal: str, *, most: int, observe: Observer | None = None
+) -> WhyNotResult:
     """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
-    bench, asked = asked_over(bench, goal)
-    created, bench = now(), bench.begun()
-    rules, facts = facts_apart(bench.program)
-    program = bench.reading_least(rules, asked.atom)
+    parts, asked = asked_over(parts, goal)
+    created, parts = now(), parts.begun()
+    rules, facts = facts_apart(parts.program)
+    program = parts.reading_least(rules, asked.atom)
 
     def answered(tiers: Tiers) -> tuple[Decision, Refutation | None]:
         externals = {**tiers.externals, **rule_facts(facts)}
         decision = decide(
-            bench.engine, program, asked.atom, externals, bench.limits, observe=bench.observe
+            parts.engine, program, asked.atom, externals, parts.limits, observe=parts.observe
         )
         if decision.answers:
             return decision, None
         return decision, refute(
-            bench.engine, decision, externals, bench.limits, most=most, speech=bench.speech
+            parts.engine, decision, externals, parts.limits, most=most, speech=parts.speech
         )
 
-    decision, refutation = bench.evaluated(observe, answered)
-    result = result_of(decision, program, created, bench.speech)
+    decision, refutation = parts.evaluated(observe, answered)
+    result = result_of(decision, program, created, parts.speech)
     return WhyNotResult(result.asked_as(asked.text) if asked.text else result, refutation)
 
 
@@ -189,7 +191,7 @@ class WhatIf:
 
 
 def what_if(
-    bench: Bench,
+    parts: SessionParts,
     goal: str,
     supposed: Suppositions,
     *,
@@ -197,25 +199,25 @@ def what_if(
     observe: Observer | None = None,
 ) -> WhatIf:
     """Answer a goal in both worlds. Raises `ConstatError` for what cannot be supposed."""
-    bench = bench.begun()
-    changed = suppose_rules(bench.program, supposed.rules, bench.project.rule_roots, bench.texts)
-    overlay = read_suppositions(supposed, changed.program, bench.project)
+    parts = parts.begun()
+    changed = suppose_rules(parts.program, supposed.rules, parts.project.rule_roots, parts.texts)
+    overlay = read_suppositions(supposed, changed.program, parts.project)
     overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
     # What is supposed not to be is a row by all its columns.
     whole = frozenset(one.predicate for one in overlay.removed)
-    real = _goal(bench, goal, whole, query=query)
-    other = _goal(replace(bench, program=changed.program), goal, whole, query=query)
+    real = _goal(parts, goal, whole, query=query)
+    other = _goal(replace(parts, program=changed.program), goal, whole, query=query)
 
     def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
         with tiers.anew():
-            before = _Side(bench, real, tiers.externals)
-            after = _Side(bench, other, overlaid(tiers.externals, other.program, overlay))
+            before = _Side(parts, real, tiers.externals)
+            after = _Side(parts, other, overlaid(tiers.externals, other.program, overlay))
             predicates = other.program.program.predicates
             worlds = before.world(), after.world()
-            names, clock = _compared(before, after), bench.limits.running()
+            names, clock = _compared(before, after), parts.limits.running()
             return before, after, compare(*worlds, predicates, names, clock)
 
-    before, after, found = bench.evaluated(observe, both)
+    before, after, found = parts.evaluated(observe, both)
     asked = tuple(_texts(overlay, changed))
     met = set(_met(after.decision))
     return WhatIf(
@@ -229,41 +231,41 @@ def what_if(
     )
 
 
-def _goal(bench: Bench, goal: str, whole: Collection[str], *, query: bool) -> AskedGoal:
-    asked = _over_program(bench, goal, query=query)
-    return replace(asked, program=bench.reading_least(asked.program, asked.atom, whole))
+def _goal(parts: SessionParts, goal: str, whole: Collection[str], *, query: bool) -> AskedGoal:
+    asked = _over_program(parts, goal, query=query)
+    return replace(asked, program=parts.reading_least(asked.program, asked.atom, whole))
 
 
-def _over_program(bench: Bench, goal: str, *, query: bool) -> AskedGoal:
+def _over_program(parts: SessionParts, goal: str, *, query: bool) -> AskedGoal:
     if not query:
-        return asked_over(bench, goal)[1]
-    program = bench.program
+        return asked_over(parts, goal)[1]
+    program = parts.program
     # Plain goals are answered without what only queries need.
     from constat.session.querying import compile_query  # noqa: PLC0415  loaded when it is used
 
     compiled = compile_query(read_query(goal, program), program)
-    bench.mention(compiled.goal)
+    parts.mention(compiled.goal)
     return AskedGoal(compiled.goal, compiled.program)
 
 
 class _Side:
     """One of the two worlds."""
 
-    def __init__(self, bench: Bench, asked: AskedGoal, externals: Externals) -> None:
-        self.bench = bench
+    def __init__(self, parts: SessionParts, asked: AskedGoal, externals: Externals) -> None:
+        self.parts = parts
         self.program = program = asked.program
         self.externals = externals
         self.stopped = ""
         created = now()
         self.decision = decide(
-            bench.engine,
+            parts.engine,
             program,
             asked.atom,
             externals,
-            bench.limits,
+            parts.limits,
             most=_MOST_PROVED,
             every=any(not isinstance(term, Constant) for term in asked.atom.terms),
-            observe=bench.observe,
+            observe=parts.observe,
         )
         result = result_of(self.decision, program, created)
         self.result = result.asked_as(asked.text) if asked.text else result
@@ -280,16 +282,16 @@ class _Side:
 
     def evaluate(self, goal: Atom) -> Outcome:
         program = with_projections(self.program)
-        bench, limits = self.bench, self.bench.limits
-        return bench.engine.evaluate(
-            program, goal, self.externals, limits, exhaust=True, observe=bench.observe
+        parts, limits = self.parts, self.parts.limits
+        return parts.engine.evaluate(
+            program, goal, self.externals, limits, exhaust=True, observe=parts.observe
         )
 
     def asker(self) -> Asker:
         """Give a way to ask this world for single rows, within a budget."""
         predicates = self.program.program.predicates
         left = _MOST_ASKED
-        until = time.monotonic() + min(_SECONDS, self.bench.limits.left)
+        until = time.monotonic() + min(_SECONDS, self.parts.limits.left)
 
         def ask(name: str, row: Row) -> int | None:
             nonlocal left
@@ -350,7 +352,7 @@ _HOLDING: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 
 
 @frozen
-class Asked:
+class MissingOptions:
     """How many sets are wanted, what is abducible besides what is declared, and for how long."""
 
     top: int = 3
@@ -431,33 +433,33 @@ class MissingFacts:
 
 
 def missing_facts(
-    bench: Bench, goal: str, asked: Asked, *, observe: Observer | None = None
+    parts: SessionParts, goal: str, asked: MissingOptions, *, observe: Observer | None = None
 ) -> MissingFacts:
     """Find what would prove a goal. Raises `ConstatError` as `prove` does."""
-    bench, asked_goal = asked_over(bench.begun(), goal)
-    program, atom = bench.program, asked_goal.atom
+    parts, asked_goal = asked_over(parts.begun(), goal)
+    program, atom = parts.program, asked_goal.atom
     costs = _allowed(program, asked)
     # The goal is decided as `prove` does.
-    least = bench.reading_least(program, atom)
+    least = parts.reading_least(program, atom)
     created = now()
 
     def looked_for(tiers: Tiers) -> tuple[Result, Abduction, tuple[MissingSet, ...]]:
         with tiers.anew():
             decision = decide(
-                bench.engine, least, atom, tiers.externals, bench.limits, observe=bench.observe
+                parts.engine, least, atom, tiers.externals, parts.limits, observe=parts.observe
             )
             if decision.answers or not costs:
                 found = Abduction((), None, 0, ())
             else:
-                found = _searched(bench, tiers, atom, costs, asked)
-            tried = tuple(_decided(bench, tiers, atom, one) for one in found.found)
+                found = _searched(parts, tiers, atom, costs, asked)
+            tried = tuple(_decided(parts, tiers, atom, one) for one in found.found)
             sets = tuple(one for one in tried if one.verdict in _HOLDING)
             found = replace(found, dropped=found.dropped + len(tried) - len(sets))
             result = result_of(decision, least, created)
             text = asked_goal.text
             return (result.asked_as(text) if text else result), found, sets
 
-    result, abduction, sets = bench.evaluated(observe, looked_for)
+    result, abduction, sets = parts.evaluated(observe, looked_for)
     return MissingFacts(
         result,
         sets,
@@ -471,13 +473,15 @@ def missing_facts(
     )
 
 
-def _searched(bench: Bench, tiers: Tiers, atom: Atom, costs: Abducibles, asked: Asked) -> Abduction:
+def _searched(
+    parts: SessionParts, tiers: Tiers, atom: Atom, costs: Abducibles, asked: MissingOptions
+) -> Abduction:
     # Facts are supposed and taken away whole; of all others is read what the goal needs.
     whole = frozenset((*costs.added, *costs.removed))
-    program = with_projections(bench.reading_least(bench.program, atom, whole))
-    worlds = Worlds(bench.engine, program, tiers.externals, bench.limits)
+    program = with_projections(parts.reading_least(parts.program, atom, whole))
+    worlds = Worlds(parts.engine, program, tiers.externals, parts.limits)
     # The rest is for deciding the goal with what was found.
-    until = time.monotonic() + min(asked.seconds, _SHARE_TO_SEARCH * bench.limits.left)
+    until = time.monotonic() + min(asked.seconds, _SHARE_TO_SEARCH * parts.limits.left)
     found = Search(worlds, atom, costs, asked.top, until - time.monotonic()).run()
     return _varied(found, worlds, atom, costs, asked.top, until)
 
@@ -523,17 +527,17 @@ def _unused(costs: Abducibles, found: Sequence[Found]) -> Abducibles:
     )
 
 
-def _decided(bench: Bench, tiers: Tiers, atom: Atom, found: Found) -> MissingSet:
+def _decided(parts: SessionParts, tiers: Tiers, atom: Atom, found: Found) -> MissingSet:
     """Decide the goal with a set, as `what_if` does."""
     overlay = found.chosen.delta.overlay()
     whole = frozenset(one.predicate for one in overlay.removed)
-    program = bench.reading_least(bench.program, atom, whole)
+    program = parts.reading_least(parts.program, atom, whole)
     externals = overlaid(tiers.externals, program, overlay)
-    decision = decide(bench.engine, program, atom, externals, bench.limits)
+    decision = decide(parts.engine, program, atom, externals, parts.limits)
     return MissingSet(found.cost, found.chosen.added, found.chosen.removed, decision.verdict)
 
 
-def _written(program: AnalysedProgram, asked: Asked) -> Iterator[str]:
+def _written(program: AnalysedProgram, asked: MissingOptions) -> Iterator[str]:
     """Name what stands for facts that were not searched, since they stand in rule files."""
     named = {name for name, _ in (*asked.abducible, *asked.removable)}
     for name in sorted({one for each in named for one in below(program, each)}):
@@ -554,7 +558,7 @@ def _candidates(program: AnalysedProgram, atom: Atom) -> tuple[str, ...]:
     return tuple(rests_on(program, atom.predicate))
 
 
-def _allowed(program: AnalysedProgram, asked: Asked) -> Abducibles:
+def _allowed(program: AnalysedProgram, asked: MissingOptions) -> Abducibles:
     """Collect what may be supposed and taken away.
 
     What is named and derived by rules stands for what these rest on: a fact below a negation is

@@ -29,7 +29,7 @@ from constat.proof.reading import TooLargeError, accepting_reading, hard_reading
 from constat.proof.topk import Effort, Ranking, TopK
 from constat.session.answers import RowCheck, RowDifference, Rows
 from constat.session.asked_goals import asked_over, read_query
-from constat.session.bulk import Asked
+from constat.session.bulk import BulkQuery
 from constat.session.options import RANKINGS
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.result import result_of
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from constat.proof.reading import Reading
     from constat.proof.topk import Ranked
     from constat.session.answers import Answers
-    from constat.session.bench import Bench
+    from constat.session.parts import SessionParts
     from constat.session.querying import Compiled
     from constat.session.result import Result
 
@@ -259,7 +259,7 @@ class FoundProofs:
 
 
 def find_proofs(
-    bench: Bench,
+    parts: SessionParts,
     goal: str,
     *,
     ranking: str,
@@ -268,22 +268,22 @@ def find_proofs(
     write: Callable[[Result], Result],
 ) -> FoundProofs:
     """Evaluate a goal to the end and give its proofs."""
-    bench, asked = asked_over(bench, goal)
+    parts, asked = asked_over(parts, goal)
     created = now()
-    proofs = bench.evaluated(
+    proofs = parts.evaluated(
         observe,
         lambda tiers: decide_many(
-            bench.engine,
-            bench.program,
+            parts.engine,
+            parts.program,
             asked.atom,
             tiers.externals,
-            bench.limits,
+            parts.limits,
             ranking=ranking_of(ranking) or Ranking.HEIGHT,
             effort=Effort(seconds=seconds),
-            observe=bench.observe,
+            observe=parts.observe,
         ),
     )
-    return FoundProofs(proofs, bench.program, created, write, asked.text)
+    return FoundProofs(proofs, parts.program, created, write, asked.text)
 
 
 def ranking_of(name: str) -> Ranking | None:
@@ -467,7 +467,7 @@ class RowProofs:
     `usual` proves a goal in the usual way.
     """
 
-    bench: Bench
+    parts: SessionParts
     compiled: Compiled
     usual: Callable[[str], Result]
     _built: bool = False
@@ -476,8 +476,8 @@ class RowProofs:
     def prepare(self) -> bool:
         """Compute the result, which the first proof does otherwise; tell whether it helps."""
         if not self._built:
-            with self.bench.evaluating(None) as tiers:
-                asked = Asked(self.compiled, tiers.externals, self.bench.limits, now())
+            with self.parts.evaluating(None) as tiers:
+                asked = BulkQuery(self.compiled, tiers.externals, self.parts.limits, now())
                 program, goal = self.compiled.program, self.compiled.goal
                 levels = levels_of(program, goal, tiers.externals, asked.resources)
             self._lowest = None if levels is None else LowestProofs(program, levels)
@@ -493,23 +493,23 @@ class RowProofs:
         return tuple(self._proved(goal) for goal in goals_of_row(self.compiled, row))
 
     def _proved(self, text: str) -> Result:
-        program = self.bench.program
+        program = self.parts.program
         goal = check_goal(parse_goal(text, program.program), program)
         leaves = self._leaves(goal)
         if leaves is None:
             return self.usual(text)
         created = now()
-        with self.bench.evaluating(None) as tiers:
+        with self.parts.evaluating(None) as tiers:
             decision = decide(
-                self.bench.engine,
+                self.parts.engine,
                 program,
                 goal,
                 _only(tiers.externals, leaves),
-                self.bench.limits,
+                self.parts.limits,
                 ranking=Ranking.HEIGHT,
-                observe=self.bench.observe,
+                observe=self.parts.observe,
             )
-        result = result_of(decision, program, created, self.bench.speech)
+        result = result_of(decision, program, created, self.parts.speech)
         return result if result.verdict is Verdict.PROVED else self.usual(text)
 
     def _leaves(self, goal: Atom) -> Leaves | None:
@@ -522,8 +522,8 @@ class RowProofs:
 
     def _is_written_down(self) -> bool:
         """Whether each result is logged or recorded, as only the usual way does."""
-        project = self.bench.project
-        predicates = self.bench.program.program.predicates.values()
+        project = self.parts.project
+        predicates = self.parts.program.program.predicates.values()
         named = any(one.source and "record" in one.source.parameters for one in predicates)
         return project.log.on or project.record.every or bool(project.record.sources) or named
 
@@ -545,10 +545,10 @@ class RowProofs:
         self.close()
 
 
-def row_proofs(bench: Bench, query: str, usual: Callable[[str], Result]) -> RowProofs:
+def row_proofs(parts: SessionParts, query: str, usual: Callable[[str], Result]) -> RowProofs:
     """Make ready to prove rows of a query. Raises `ConstatError` where it cannot be read."""
-    read = read_query(query, bench.program)
-    return RowProofs(bench, compile_query(read, bench.program), usual)
+    read = read_query(query, parts.program)
+    return RowProofs(parts, compile_query(read, parts.program), usual)
 
 
 def _only(externals: Externals, leaves: Leaves) -> Externals:

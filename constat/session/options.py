@@ -70,7 +70,7 @@ SAMPLE: Final = 25
 
 
 @frozen
-class PopulationWish:
+class PopulationOptions:
     """What is wanted: a sample of how many of each verdict, its seed, and among whom others are.
 
     Without a seed it is the identity of the certificate, which nobody chooses.

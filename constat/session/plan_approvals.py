@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.authoring.discovery import DiscoveryTools
     from constat.explore.chain import Link
-    from constat.explore.events import Telling
+    from constat.explore.events import ExploreObserver
     from constat.explore.plan import Step
     from constat.library.approvals import Standing, Trust
     from constat.project import Project
@@ -57,7 +57,7 @@ Review = Callable[[Plan, Chain], Plan | None]
 
 
 @frozen
-class Wish:
+class ExploreOptions:
     """How a question is to be explored.
 
     With a `plan` no model plans. `exploration` is one to go on with: an id, empty for the latest,
@@ -89,7 +89,7 @@ class Wish:
 
 
 class Around(Protocol):
-    """What of a session exploring needs beside its bench; models are made when they are asked."""
+    """What of a session exploring needs beside its parts; models are made when they are asked."""
 
     @property
     def project(self) -> Project:
@@ -114,15 +114,15 @@ class Around(Protocol):
 class ModelAccess:
     """Gives clients, and tells what was spent."""
 
-    def __init__(self, around: Around, tell: Telling) -> None:
+    def __init__(self, around: Around, tell: ExploreObserver) -> None:
         self._around = around
         self._tell = tell
         self._asked = False
 
-    def client(self, wish: Wish, task: Task) -> Client:
+    def client(self, options: ExploreOptions, task: Task) -> Client:
         """Give the model of a task. Raises `ConstatError` where the project has none."""
-        if wish.client is not None:
-            return wish.client
+        if options.client is not None:
+            return options.client
         self._asked = True
         try:
             return self._around.models.client(task)
@@ -130,9 +130,9 @@ class ModelAccess:
             hint = "name one under `models:` in constat.yaml, or write a plan: `--plan FILE`"
             raise ConstatError([Diagnostic(problem.code, str(problem), help=hint)]) from None
 
-    def has(self, wish: Wish, task: Task) -> bool:
+    def has(self, options: ExploreOptions, task: Task) -> bool:
         """Whether there is a model for a task."""
-        return wish.client is not None or self._around.models.configured(task)
+        return options.client is not None or self._around.models.configured(task)
 
     def begin(self, step: int, purpose: str) -> None:
         """Tell that a model is about to be asked."""

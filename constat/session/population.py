@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from constat.logic import OpenRow, Row, Value
     from constat.proof.outside import Fact
     from constat.session.answers import Answers
-    from constat.session.options import PopulationWish
+    from constat.session.options import PopulationOptions
     from constat.session.querying import Compiled
     from constat.session.result import Result
 
@@ -114,7 +114,9 @@ class _Listed:
     sampled: bool = False
 
 
-def write_population(folder: Path, proving: Proving, wish: PopulationWish) -> WrittenPopulation:
+def write_population(
+    folder: Path, proving: Proving, options: PopulationOptions
+) -> WrittenPopulation:
     """Prove the goal for everybody, and write the folder. Raises `ConstatError`."""
     compiled = proving.compiled
     _require_goal(compiled)
@@ -129,21 +131,21 @@ def write_population(folder: Path, proving: Proving, wish: PopulationWish) -> Wr
     rows = [_listed(compiled, answers, row) for row in answers.sure]
     rows.sort(key=lambda one: one.spelled)
     goal, parts = _parts(compiled, result, rows)
-    rows += _others(proving, answers, wish.among)
+    rows += _others(proving, answers, options.among)
     rows.sort(key=lambda one: one.spelled)
     doubtful = [one for one in rows if one.verdict in {"PROVED_UNDER", "UNRESOLVED"}]
     if len(doubtful) > MOST_DOUBTFUL:
         raise _unwritten(f"{len(doubtful):,} rows rest on assumptions, or are not decided")
-    seed = wish.seed or str(json.loads(parts[0].certificate)["identity"])
+    seed = options.seed or str(json.loads(parts[0].certificate)["identity"])
     for one in doubtful:
         one.proofs.append(_own(proving, one))
-    sample = chosen({one.spelled: one.verdict for one in rows}, seed, wish.sample)
+    sample = chosen({one.spelled: one.verdict for one in rows}, seed, options.sample)
     for one in rows:
         one.sampled = one.spelled in sample
         if one.sampled and not one.proofs:
             one.proofs.append(_own(proving, one))
     nodes = len(result.decision.proof.nodes)
-    draft = _Draft(proving, wish, goal, seed, rows, answers, parts, nodes)
+    draft = _Draft(proving, options, goal, seed, rows, answers, parts, nodes)
     try:
         return draft.write(folder)
     except OSError as problem:
@@ -296,7 +298,7 @@ class _Draft:
     """All that goes into a folder."""
 
     proving: Proving
-    wish: PopulationWish
+    options: PopulationOptions
     goal: str
     seed: str
     rows: list[_Listed]
@@ -333,10 +335,10 @@ class _Draft:
             "created": self.proving.created,
             "rules": json.loads(self.parts[0].certificate)["header"]["program"],
             "whole": self.answers.settled.value,
-            "among": self.wish.among,
+            "among": self.options.among,
             "counts": {one: counts.get(one, 0) for one in VERDICTS},
             "seed": self.seed,
-            "size": self.wish.sample,
+            "size": self.options.sample,
             "certificates": self._certificates(draft),
             "members": _named(MEMBERS, _save(draft / MEMBERS, self._list())),
             "proofs": proofs,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from constat.proof import Decision
     from constat.proof.sentences import Speech
     from constat.proof.topk import Ranking
-    from constat.session.bench import Bench
+    from constat.session.parts import SessionParts
     from constat.session.result import Result
     from constat.store.recorded import Recorded
 
@@ -66,7 +66,7 @@ def parse_moment(text: str) -> str:
 # An answer counts from when it was fetched until it was as old as its `max_age` allows, and only
 # while the source and the configuration it came from are those of today.
 
-Told = tuple["Answer", tuple[int, ...]]
+AnswerOfKey = tuple["Answer", tuple[int, ...]]
 """An answer, and the columns that its keys bind."""
 
 _SETTLED: Final = 0
@@ -81,7 +81,7 @@ class CachedAt:
         self._store = AnswerStore(project.state)
         self._moment = seconds_of(moment) or 0.0
 
-    def answers(self, columns: tuple[int, ...], keys: list[Row]) -> dict[Row, Told]:
+    def answers(self, columns: tuple[int, ...], keys: list[Row]) -> dict[Row, AnswerOfKey]:
         """Give the answers about keys, each the last that had been fetched."""
         try:
             with closing(self._store):
@@ -92,8 +92,10 @@ class CachedAt:
             # The cache is a copy: what is wrong with it costs what only it has.
             return {}
 
-    def _answers(self, scope: str, columns: tuple[int, ...], keys: list[Row]) -> dict[Row, Told]:
-        found: dict[Row, tuple[float, Told]] = {}
+    def _answers(
+        self, scope: str, columns: tuple[int, ...], keys: list[Row]
+    ) -> dict[Row, AnswerOfKey]:
+        found: dict[Row, tuple[float, AnswerOfKey]] = {}
         for pattern in self._store.patterns(scope):
             places = tuple(int(place) for place in pattern.split(",") if place)
             if not set(places) <= set(columns):
@@ -292,11 +294,11 @@ class AsOf:
             tuple(portions), tuple(openings), frozenset(answered), tuple(authorities.values())
         )
 
-    def _told(self, columns: tuple[int, ...], keys: tuple[Row, ...]) -> dict[Row, Told]:
+    def _told(self, columns: tuple[int, ...], keys: tuple[Row, ...]) -> dict[Row, AnswerOfKey]:
         """Give for each key the answer that speaks of it, in the order of the keys."""
         last = self._last(columns, keys)
         read = {one.id: self._read(one) for one in last.values()}
-        found: dict[Row, Told] = {}
+        found: dict[Row, AnswerOfKey] = {}
         for key, one in last.items():
             told = read[one.id]
             if told is not None:
@@ -323,7 +325,7 @@ class AsOf:
                     found[key] = one
         return found
 
-    def _read(self, one: Recorded) -> Told | None:
+    def _read(self, one: Recorded) -> AnswerOfKey | None:
         places = _columns(one.pattern)
         if one.whole:
             try:
@@ -414,7 +416,7 @@ _TROUBLE = "C0726"
 
 
 def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
-    bench: Bench,
+    parts: SessionParts,
     goal: Atom,
     time: str,
     *,
@@ -429,17 +431,17 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
     """
     moment = parse_moment(time)
     created = now()
-    limits = bench.limits.begun()
+    limits = parts.limits.begun()
     # Answers are recorded as they were read: whole, or without the columns that the goal lets be.
-    program, least = bench.program, bench.reading_least(bench.program, goal)
+    program, least = parts.program, parts.reading_least(parts.program, goal)
     try:
         # The sources of the present are at hand for what they cost, and are not asked.
-        with bench.evaluating(observe) as tiers:
+        with parts.evaluating(observe) as tiers:
 
             def decided(asked: AnalysedProgram) -> tuple[Decision, dict[str, AsOf]]:
-                found = as_of_externals(bench.project, asked, moment, tiers.externals)
-                wish = (bench.engine, asked, goal, found, limits)
-                told = {"exhaust": exhaust, "ranking": ranking, "observe": bench.observe}
+                found = as_of_externals(parts.project, asked, moment, tiers.externals)
+                wish = (parts.engine, asked, goal, found, limits)
+                told = {"exhaust": exhaust, "ranking": ranking, "observe": parts.observe}
                 return decide(*wish, **told), found  # type: ignore[arg-type]  # each by its name
 
             decision, externals = decided(program)
@@ -447,7 +449,7 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
                 program = least
                 decision, externals = decided(program)
     except AnswerStoreError as problem:
-        hint = f"`{bench.project.state}` holds it; a damaged file may be moved away"
+        hint = f"`{parts.project.state}` holds it; a damaged file may be moved away"
         message = f"the record cannot be read: {problem}"
         raise ConstatError([Diagnostic(_TROUBLE, message, help=hint)]) from problem
     damaged = sorted(name for name, one in externals.items() if one.damaged)
@@ -459,10 +461,10 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
     return result.altered(as_of=moment), troubles
 
 
-def record_result(bench: Bench, result: Result, *, every: bool) -> tuple[Diagnostic, ...]:
+def record_result(parts: SessionParts, result: Result, *, every: bool) -> tuple[Diagnostic, ...]:
     """Record what a result was made from; gives what was wrong, which changes no verdict."""
     try:
-        record(bench.project, result.calls, now(), every=every)
+        record(parts.project, result.calls, now(), every=every)
     except AnswerStoreError as problem:
         return (_warning(f"what was answered could not be recorded: {problem}"),)
     return ()

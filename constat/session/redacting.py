@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from constat.check.checking import Told
+    from constat.check.checking import ViewAnswers
     from constat.proof.redaction import Column, Members, Pair
 
 SALTS: Final = "constat-salts/1"
@@ -137,7 +137,7 @@ class _Making:
                 raise CannotHideError(f"no single hidden value has the code {code[:16]!r}")
 
 
-def _matching(tree: Members, told: Told, code: str) -> bool:
+def _matching(tree: Members, told: ViewAnswers, code: str) -> bool:
     answers = [list(pair) for pair in told.answers]
     standing = _hidden_cells({**tree, "proofs": [], "told": answers})
     return any(one.removeprefix("sha256:").startswith(code.lower()) for one in standing)
@@ -167,7 +167,7 @@ def _no_column(whole: list[Members], names: tuple[str, ...]) -> str:
     return f"it has no column `{names[0][:80]}`; it has {', '.join(sorted(every)[:20])}"
 
 
-def _told(tree: Members, commitments: Commitments) -> Told:
+def _told(tree: Members, commitments: Commitments) -> ViewAnswers:
     values = {HIDDEN + found: pair for found, pair in commitments.made.items()}
     try:
         return questions_about_hidden(tree, values, commitments.of)
@@ -184,7 +184,9 @@ def _why(code: str | None) -> str:
     return f"it would not check any more ({code})"
 
 
-def _filled(tree: Members, told: Told, commitments: Commitments, codes: tuple[str, ...]) -> bytes:
+def _filled(
+    tree: Members, told: ViewAnswers, commitments: Commitments, codes: tuple[str, ...]
+) -> bytes:
     redaction = {**tree["redaction"], "told": [list(pair) for pair in told.answers]}
     opened = _opened({**tree, "redaction": redaction}, commitments, codes)
     found = {**tree, "header": {**tree["header"], "level": told.level}}

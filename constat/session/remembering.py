@@ -4,7 +4,7 @@ In: the folder of a project or a store, and what is asked.  Out: values to print
 is read whole before anything of it is kept; messages that a session has already are not appended
 again; a proof is shown with what the independent checker says of it.
 
-Example: ``compacted(log, Wish(budget=2_000)).ratio``.
+Example: ``compacted(log, CompactionOptions(budget=2_000)).ratio``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RECONCILED: Final = NAMES[0]
 
 
 @frozen
-class Wish:
+class CompactionOptions:
     """How to compact: within ``budget`` tokens, or as a profile does it.
 
     ``rules`` is a folder with rules of one's own. One of the four designs does its work where its
@@ -156,19 +156,19 @@ def rules_of(project: str | None, given: str | None, *, wanted: bool = True) -> 
     return _project_of(project).memory.rules
 
 
-def opened(folder: Path, session: str, *, wish: Wish | None = None) -> Memory:
+def opened(folder: Path, session: str, *, options: CompactionOptions | None = None) -> Memory:
     """Open the memory of a session that is kept; raises ``ConstatError`` C0927 for another."""
     known = Archive(folder).sessions()
     if session not in known:
         near = nearest(session, known)
         raise ConstatError([_no_session(session, near)])
-    return _memory(folder, session, wish or Wish())
+    return _memory(folder, session, options or CompactionOptions())
 
 
 def opened_by(project: str | None, store: str | None, session: str, rules: str | None) -> Memory:
     """Open a memory that is kept in a project or a folder, with the rules that are wished for."""
-    wish = Wish(rules=rules_of(project, rules, wanted=store is None))
-    return opened(store_of(project, store), session, wish=wish)
+    options = CompactionOptions(rules=rules_of(project, rules, wanted=store is None))
+    return opened(store_of(project, store), session, options=options)
 
 
 def sessions(folder: Path) -> tuple[str, ...]:
@@ -178,7 +178,7 @@ def sessions(folder: Path) -> tuple[str, ...]:
 
 def compacted(
     contents: Sequence[tuple[str, bytes]],
-    wish: Wish,
+    options: CompactionOptions,
     *,
     folder: Path | None = None,
     session: str = "main",
@@ -190,24 +190,24 @@ def compacted(
     With a client a model also looks for facts in the prose of messages that are new.
     Raises ``ConstatError``: C0925 for what is no log, C0803 where what is pinned does not fit.
     """
-    with _memory(folder, session, wish) as whole:
-        memory = whole.resume(wish.branch) if wish.branch else whole
+    with _memory(folder, session, options) as whole:
+        memory = whole.resume(options.branch) if options.branch else whole
         log = _read(contents, memory, form)
         had = tuple(memory.history.messages)
         # The log of a session that goes on begins with what is known of it.
         start = len(had) if log.messages[: len(had)] == had else 0
         memory.append(log.messages[start:], after=len(had))
         extraction = None if client is None else _extracted(memory, len(had), client)
-        context, block = _context(memory, wish)
-        report = _report(memory, context, wish, Log(log.format, context.messages))
+        context, block = _context(memory, options)
+        report = _report(memory, context, options, Log(log.format, context.messages))
         return replace(report, extraction=extraction, block=block)
 
 
-def _context(memory: Memory, wish: Wish) -> tuple[Context, str]:
+def _context(memory: Memory, options: CompactionOptions) -> tuple[Context, str]:
     """Return the context that is wished for, and the block of the design that made it."""
-    if wish.budget is not None or wish.profile == RECONCILED:
-        return memory.context(wish.budget, wish.goal), ""
-    made = made_by(wish.profile, memory, model=wish.model, now=wish.now)
+    if options.budget is not None or options.profile == RECONCILED:
+        return memory.context(options.budget, options.goal), ""
+    made = made_by(options.profile, memory, model=options.model, now=options.now)
     before, after = (messages_tokens(one) for one in (memory.history.messages, made.messages))
     done = bool(made.number)
     return Context(
@@ -289,16 +289,16 @@ def _digests(memory: Memory, place: str) -> list[str]:
     return found
 
 
-def _memory(folder: Path | None, session: str, wish: Wish) -> Memory:
-    chosen = profile(wish.profile)
-    window = Window(context_limit(wish.model)) if wish.model else chosen.window
+def _memory(folder: Path | None, session: str, options: CompactionOptions) -> Memory:
+    chosen = profile(options.profile)
+    window = Window(context_limit(options.model)) if options.model else chosen.window
     return Memory(
         folder,
         session,
         policy=chosen.policy,
         window=window,
-        rules=wish.rules,
-        model=wish.model,
+        rules=options.rules,
+        model=options.model,
     )
 
 
@@ -322,8 +322,8 @@ def _read(contents: Sequence[tuple[str, bytes]], memory: Memory, form: str) -> L
     return Log(logs[0].format, tuple(message for log in logs for message in log.messages))
 
 
-def _report(memory: Memory, context: Context, wish: Wish, log: Log) -> Compaction:
-    _, decided = memory.decided(wish.goal)
+def _report(memory: Memory, context: Context, options: CompactionOptions, log: Log) -> Compaction:
+    _, decided = memory.decided(options.goal)
     every = memory.history.claims
     claims = {one.name: one for one in every if one.fact.predicate not in SILENT}
     lines = () if context.view is None else context.view.lines
@@ -376,7 +376,7 @@ def _no_session(session: str, near: str | None) -> Diagnostic:
 
 def remembered(folder: Path, session: str, text: str, *, rules: Path | None = None) -> int:
     """Keep a text as said by a model, never by a person; gives the number of the message."""
-    with _memory(folder, session, Wish(rules=rules)) as memory:
+    with _memory(folder, session, CompactionOptions(rules=rules)) as memory:
         (number,) = memory.append((Message(Role.ASSISTANT, (Text(text),)),))
         return number
 

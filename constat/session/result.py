@@ -12,7 +12,7 @@ from constat import __version__
 from constat.evaluation import NOT_ONE, Verdict, snapshot_met
 from constat.frozen import frozen
 from constat.proof import build_certificate, proof_tree
-from constat.proof.certificate import Told
+from constat.proof.certificate import Circumstances
 from constat.proof.decide import withheld
 from constat.proof.formats import proof_as_graph
 from constat.proof.overlay import UNAPPROVED
@@ -86,7 +86,7 @@ class Result:
     """The number under which the decision log has it, where it has."""
     usage: Usage | None = field(default=None, compare=False)
     """What language models have used for it; nothing in a session that has come to none."""
-    told: Told | None = field(default=None, compare=False, repr=False)
+    told: Circumstances | None = field(default=None, compare=False, repr=False)
     """Who asked, where the log stood, and which libraries of rules there were."""
     translation: Translation | None = field(default=None, compare=False)
     """Which question the goal was read from, and whether a person stands for that."""
@@ -125,7 +125,7 @@ class Result:
 
     def told_with(self, changes: tuple[Mapping[str, str | None], ...]) -> Result:
         """Give this result with changes that turn it, which its certificate lists unproved."""
-        return self.altered(told=replace(self.told or Told(), changes=changes))
+        return self.altered(told=replace(self.told or Circumstances(), changes=changes))
 
     def asked_as(self, text: str) -> Result:
         """Give this result as that of a goal that was typed as more than one atom."""
@@ -195,7 +195,7 @@ def result_of(
     program: AnalysedProgram,
     created: str,
     speech: Speech = PLAIN,
-    told: Told | None = None,
+    told: Circumstances | None = None,
 ) -> Result:
     """Make the result of a decision about a goal of a program; `told` is who asked, and the like.
 
@@ -233,7 +233,7 @@ def _made(
     program: AnalysedProgram,
     created: str,
     speech: Speech,
-    told: Told | None,
+    told: Circumstances | None,
 ) -> Result:
     predicates = program.program.predicates
     predicate = predicates[decision.goal.predicate]
@@ -259,7 +259,7 @@ def _made(
 
 
 @frozen
-class Wish:
+class AskOptions:
     """How a question is to be answered.
 
     With `require_approved` no draft is used. `by` is who asks. `conversation` is the one that the

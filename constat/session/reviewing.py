@@ -904,7 +904,7 @@ class Reviews:
             return views.of_rules(numbers, views.rule_item(numbers, name), seconds)
         return views.of_draft(self._session.drafts.get(name), seconds)
 
-    def approve(  # noqa: PLR0913  each kind of wish has a name
+    def approve(  # noqa: PLR0913  each option has a name
         self,
         name: str,
         *,

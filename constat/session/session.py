@@ -32,17 +32,17 @@ from constat.logic import Negative, Positive
 from constat.project import APPROVALS_FILE, Project, find_project, load_project
 from constat.project.settings import CHECKS, OFF, asked_by
 from constat.proof import decide
-from constat.proof.certificate import Told
+from constat.proof.certificate import Circumstances
 from constat.proof.decoding import read_members
 from constat.proof.encoding import sha256
 from constat.proof.projection import facts_apart, reading_least
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
 from constat.session.asked_goals import AskedGoal, goal_text, read_goal, read_query, with_asked
-from constat.session.bench import Bench, values_of
 from constat.session.leaves import LeafReport, reread, written_goal
-from constat.session.options import SECONDS, BulkOptions, LogAs, PopulationWish
-from constat.session.result import Result, Wish, checked, result_of
+from constat.session.options import SECONDS, BulkOptions, LogAs, PopulationOptions
+from constat.session.parts import SessionParts, values_of
+from constat.session.result import AskOptions, Result, checked, result_of
 from constat.session.stale_rules import PresentRules
 from constat.session.stated import StatedFacts
 from constat.store import CertificateStore, FactStore
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Event, Externals, Observer
     from constat.evaluation.spans import EventSpans
     from constat.explore.answered import ExplorationState, Explored, StepRecordView
-    from constat.explore.events import Telling
+    from constat.explore.events import ExploreObserver
     from constat.explore.plan import Plan
     from constat.library import Checked
     from constat.library.loading import LeftOut
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from constat.session.current import Watch
     from constat.session.decisions import Decisions
     from constat.session.exploring import Exploring
-    from constat.session.facts_of_text import Told as ToldInWords
+    from constat.session.facts_of_text import FactsOfText
     from constat.session.handed import Rules
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.leaves import JoinedDraft
@@ -263,7 +263,7 @@ class Session:
         self._said: set[Value] = set()
         self.facts = StatedFacts(lambda: self.program, self._facts, self._evaluating)
 
-    def over(  # noqa: PLR0913  each kind of wish has a name
+    def over(  # noqa: PLR0913  each option has a name
         self,
         joined: JoinedProgram,
         *,
@@ -409,7 +409,7 @@ class Session:
         return Watch(around, goals, keep=keep)
 
     @traced
-    def prove(  # noqa: PLR0913  each kind of wish has a name
+    def prove(  # noqa: PLR0913  each option has a name
         self,
         goal: Goal = "",
         *,
@@ -442,7 +442,7 @@ class Session:
             how["counterfactuals"] = counterfactuals
             return self._proved(goal_text(goal), observe=observe, log=log, **how)
 
-    def _proved(  # noqa: PLR0913  each kind of wish has a name
+    def _proved(  # noqa: PLR0913  each option has a name
         self,
         goal: str,
         *,
@@ -456,7 +456,7 @@ class Session:
         asked = read_goal(goal, self.program)
         self._asker = None if log is None else log.by
         logged = self.project.log.on or not (log is None or log.only_names)
-        wish = self.decisions.require(log) if logged else None
+        options = self.decisions.require(log) if logged else None
         before = self._used
         if as_of is None:
             how: Any = {"exhaust": exhaust, "minimal": minimal, "observe": observe}
@@ -473,7 +473,7 @@ class Session:
             )
         if counterfactuals:
             result = self._with_changes(result)
-        return result if wish is None else self.decisions.write(result, wish)
+        return result if options is None else self.decisions.write(result, options)
 
     def _libraries(self) -> tuple[str, ...]:
         """Name the libraries of rules, each with the hash of its rule files."""
@@ -555,7 +555,7 @@ class Session:
         self,
         goal: str,
         folder: Path,
-        wish: PopulationWish | None = None,
+        options: PopulationOptions | None = None,
         *,
         observe: Observer | None = None,
     ) -> WrittenPopulation:
@@ -576,10 +576,12 @@ class Session:
             return self.query(one, observe=observe)
 
         proving = Proving(compiled, prove, query, now())
-        written: WrittenPopulation = write_population(folder, proving, wish or PopulationWish())
+        written: WrittenPopulation = write_population(
+            folder, proving, options or PopulationOptions()
+        )
         return written
 
-    def _answers(  # noqa: PLR0913  each kind of wish has a name
+    def _answers(  # noqa: PLR0913  each option has a name
         self,
         query: str,
         *,
@@ -657,11 +659,11 @@ class Session:
                     how: Any = {"confidence": False, "clock": limits.proving()}
                     told: Answers = outcome_answers(least, outcome, created=created, **how)
                     return told
-            from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
+            from constat.session.bulk import BulkQuery, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
             spark = self._spark() if engine == "spark" else None
             there = engine == "postgres"
-            large = Asked(compiled, externals, limits, created, bulk, read, spark, there)
+            large = BulkQuery(compiled, externals, limits, created, bulk, read, spark, there)
             in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 
@@ -867,7 +869,7 @@ class Session:
                 self._said.update(values_of(literal.atom))
         return result.asked_as(asked.text)
 
-    def _decide(  # noqa: PLR0913  each kind of wish has a name
+    def _decide(  # noqa: PLR0913  each option has a name
         self,
         goal: Atom,
         *,
@@ -903,7 +905,7 @@ class Session:
             ),
             limits,
         )
-        told = Told(self._asker, libraries=self._libraries())
+        told = Circumstances(self._asker, libraries=self._libraries())
         return self._with_usage(result_of(decision, least, created, self.speech, told), before)
 
     def _decided(
@@ -962,10 +964,10 @@ class Session:
         """How sentences are said: in the locale of this session, or of the project."""
         return speech_in(self.project.locale if self._locale is None else self._locale)
 
-    def _bench(self) -> Bench:
-        parts = (self._tell, self._texts, self.speech, lambda: self.models)
-        around = (self._engine, self._limits(), self._evaluating, self._evaluated, *parts)
-        return Bench(self.project, self.program, *around, self._said)
+    def _parts(self) -> SessionParts:
+        rest = (self._tell, self._texts, self.speech, lambda: self.models)
+        around = (self._engine, self._limits(), self._evaluating, self._evaluated, *rest)
+        return SessionParts(self.project, self.program, *around, self._said)
 
     def _facts(self) -> FactStore:
         if self._store is None:
@@ -1089,7 +1091,7 @@ class Session:
         from constat.session import many_proofs as proving  # noqa: PLC0415  loaded when it is used
 
         found: RowProofs = proving.row_proofs(
-            self._bench(), query, lambda goal: self.prove(goal, minimal="height")
+            self._parts(), query, lambda goal: self.prove(goal, minimal="height")
         )
         return found
 
@@ -1104,7 +1106,7 @@ class Session:
         """
         from constat.session.hypotheses import why_not  # noqa: PLC0415  loaded when it is used
 
-        return why_not(self._bench(), goal_text(goal), most=most, observe=observe)
+        return why_not(self._parts(), goal_text(goal), most=most, observe=observe)
 
     def counterfactuals(self, refused: WhyNotResult) -> Counterfactuals:
         """Find small changes of rows after which a refused goal would hold, each tried.
@@ -1160,7 +1162,7 @@ class Session:
         supposed = Suppositions(
             tuple(add), tuple(remove), tuple((settings or {}).items()), tuple(rules)
         )
-        return what_if(self._bench(), goal_text(goal), supposed, query=query, observe=observe)
+        return what_if(self._parts(), goal_text(goal), supposed, query=query, observe=observe)
 
     @traced
     def missing_facts(
@@ -1179,12 +1181,12 @@ class Session:
         predicates declared `@[removable(cost = 1)]` taken away; `abducible` and `removable` name
         further ones with their costs. `top` sets are looked for, the cheapest first.
         """
-        from constat.session.hypotheses import Asked, missing_facts  # noqa: PLC0415  loaded when it is used
+        from constat.session.hypotheses import MissingOptions, missing_facts  # noqa: PLC0415  loaded when it is used
 
-        asked = Asked(
+        asked = MissingOptions(
             top, tuple((abducible or {}).items()), tuple((removable or {}).items()), seconds
         )
-        return missing_facts(self._bench(), goal_text(goal), asked, observe=observe)
+        return missing_facts(self._parts(), goal_text(goal), asked, observe=observe)
 
     def proofs(
         self,
@@ -1201,22 +1203,22 @@ class Session:
         Looking for them ends after so many `seconds`. Each result has a certificate of its own and
         is written into the log of decisions as in `prove`.
         """
-        bench = self._bench()
+        parts = self._parts()
         from constat.session.many_proofs import find_proofs  # noqa: PLC0415  loaded when it is used
 
         write = _unwritten
-        if log is not None or bench.project.log.on:
+        if log is not None or parts.project.log.on:
             from constat.session import decisions as logging  # noqa: PLC0415  loaded when it is used
 
-            decisions = logging.Decisions(lambda: bench.project)
-            wish = decisions.require(log)
+            decisions = logging.Decisions(lambda: parts.project)
+            options = decisions.require(log)
 
             def write(result: Result) -> Result:
-                written: Result = decisions.write(result, wish)
+                written: Result = decisions.write(result, options)
                 return written
 
         found: FoundProofs = find_proofs(
-            bench, goal, ranking=ranking, seconds=seconds, observe=observe, write=write
+            parts, goal, ranking=ranking, seconds=seconds, observe=observe, write=write
         )
         self._record(found.first)
         return found
@@ -1227,7 +1229,7 @@ class Session:
         Without `after` the goal is proved again. Raises `ConstatError` where a certificate is
         rejected, or the project does not know its goal.
         """
-        program = self._bench().program
+        program = self._parts().program
         from constat.session.replaying import compare_certificates, compare_with_present  # noqa: PLC0415  loaded when it is used
 
         if after is not None:
@@ -1252,7 +1254,7 @@ class Session:
 
         Raises `ConstatError` where it is rejected, or the project does not know its goal.
         """
-        program = self._bench().program
+        program = self._parts().program
         from constat.session import replaying  # noqa: PLC0415  loaded when it is used
 
         with self._asking_anew() as externals:
@@ -1264,29 +1266,29 @@ class Session:
     @property
     def recorded(self) -> RecordedAnswers:
         """What was recorded for `as_of`, to look at and to shorten."""
-        bench = self._bench()
+        parts = self._parts()
         from constat.session import recording as looking  # noqa: PLC0415  loaded when it is used
 
-        found: RecordedAnswers = looking.RecordedAnswers(bench.project, bench.program)
+        found: RecordedAnswers = looking.RecordedAnswers(parts.project, parts.program)
         return found
 
     def kept(self, identity: str) -> bytes:
         """Give the certificate that `keep` has kept under an identity (`sha256:...`)."""
-        return CertificateStore(self._bench().project.state).read(identity)
+        return CertificateStore(self._parts().project.state).read(identity)
 
     def _record(self, result: Result, *, every: bool = False) -> None:
         """Record what a result was made from, where somebody wants that, and sees all of it."""
         if self._sight is not None:
             return
-        bench = self._bench()
-        predicates = bench.program.program.predicates.values()
+        parts = self._parts()
+        predicates = parts.program.program.predicates.values()
         named = any(one.source and "record" in one.source.parameters for one in predicates)
-        setting = bench.project.record
+        setting = parts.project.record
         if every or named or setting.every or setting.sources:
             # Most programs record nothing: they start without what does.
             from constat.session.recording import record_result  # noqa: PLC0415  loaded when it is used
 
-            self._unrecorded = record_result(bench, result, every=every)
+            self._unrecorded = record_result(parts, result, every=every)
 
     def _decide_as_of(
         self,
@@ -1300,10 +1302,10 @@ class Session:
         """Decide a goal from what was recorded at a time."""
         from constat.session.recording import decide_as_of  # noqa: PLC0415  loaded when it is used
 
-        bench = self._bench()
+        parts = self._parts()
         found: Result
         found, self._unrecorded = decide_as_of(
-            replace(bench, program=asked.program) if asked.text else bench,
+            replace(parts, program=asked.program) if asked.text else parts,
             asked.atom,
             time,
             exhaust=exhaust,
@@ -1374,7 +1376,7 @@ class Session:
         """
         from constat.session.snapshots import sign_snapshot, take_snapshot  # noqa: PLC0415  loaded when it is used
 
-        taken = take_snapshot(self._bench(), predicate, first)
+        taken = take_snapshot(self._parts(), predicate, first)
         signed: SignedSnapshot = sign_snapshot(taken, key)
         return signed
 
@@ -1390,7 +1392,7 @@ class Session:
 
         read = [opening.read_snapshot(content, {}, name) for content, name in snapshots]
         write = opening.open_inside if inside else opening.open_certificate
-        found: bytes = write(self._bench(), certificate, read)
+        found: bytes = write(self._parts(), certificate, read)
         return found
 
     @property
@@ -1449,7 +1451,7 @@ class Session:
             self._models.close()
 
     @traced
-    def ask(  # noqa: PLR0913  each kind of wish has a name
+    def ask(  # noqa: PLR0913  each option has a name
         self,
         question: str,
         *,
@@ -1478,7 +1480,7 @@ class Session:
         """
         from constat.session import asking_steps  # noqa: PLC0415  loaded when it is used
 
-        wish = Wish(
+        options = AskOptions(
             *(require_approved, by, minimal, as_of, log, conversation),
             *(accept_goal, require_confirmed),
         )
@@ -1487,7 +1489,7 @@ class Session:
         )
         with self.observing(observe):
             return asking_steps.answer(
-                self._whole, question, wish, over=over, client=client, observe=observe
+                self._whole, question, options, over=over, client=client, observe=observe
             )
 
     def confirm(self, answer: Translated, *, by: str) -> Translation:
@@ -1695,13 +1697,13 @@ class Session:
         atoms: Sequence[str] = (),
         document: str = "",
         section: str = "",
-    ) -> ToldInWords:
-        """Read facts from what somebody tells in words; nothing is kept before `Told.keep`.
+    ) -> FactsOfText:
+        """Read facts from what somebody tells in words; nothing is kept before `FactsOfText.keep`.
 
-        A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
-        proves `goal` again. With `document` the words are those of a document of the project, or
-        of its `section`, and `author` says that they are so. Raises `ConstatError` where no model
-        is configured, or may not read the document.
+        A model finds them, or `atoms` names them; each has to stand in the words. `retry` of the
+        result proves `goal` again. With `document` the words are those of a document of the
+        project, or of its `section`, and `author` says that they are so. Raises `ConstatError`
+        where no model is configured, or may not read the document.
         """
         from constat.session.facts_of_text import tell  # noqa: PLC0415  loaded when it is used
 
@@ -1838,7 +1840,7 @@ class Session:
             from constat.session.catalog import ProjectFacts, told_lines  # noqa: PLC0415  loaded when it is used
 
             finding = extract or (lambda text: told_lines(self, text))
-            access = ProjectFacts(self._bench(), self.facts, self.query, finding)
+            access = ProjectFacts(self._parts(), self.facts, self.query, finding)
         found: DiscoveryTools = build_discovery(
             self.catalog,
             lambda: self.program,
@@ -1865,7 +1867,7 @@ class Session:
             catalog.close()
 
     @traced
-    def solve(  # noqa: PLR0913  each kind of wish has a name
+    def solve(  # noqa: PLR0913  each option has a name
         self,
         question: str,
         *,
@@ -1880,7 +1882,7 @@ class Session:
         require_confirmed: bool = False,
         check: str | None = None,
         client: Client | None = None,
-        observe: Telling | None = None,
+        observe: ExploreObserver | None = None,
     ) -> Explored:
         """Answer an exploratory question, such as `What are the top 5 customers by revenue?`.
 
@@ -1897,13 +1899,13 @@ class Session:
         report says what came of it, and a step whose rows differ gives nothing. Without a word the
         project's `check` counts. Raises `ConstatError`.
         """
-        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+        from constat.session.plan_approvals import ExploreOptions  # noqa: PLC0415  loaded when it is used
 
-        wish = Wish(
+        options = ExploreOptions(
             *(plan, None, today, by, review, mend, client, certify, require_approved),
             *(accept_goal, require_confirmed, check),
         )
-        found: Explored = self._exploring(observe).solve(question, wish)
+        found: Explored = self._exploring(observe).solve(question, options)
         return found
 
     @traced
@@ -1922,20 +1924,20 @@ class Session:
         require_confirmed: bool = False,
         check: str | None = None,
         client: Client | None = None,
-        observe: Telling | None = None,
+        observe: ExploreObserver | None = None,
     ) -> Explored:
         """Answer a question that goes on from earlier ones, by their relations and its own steps.
 
         `exploration` is an id or the beginning of one; without it, the latest. What an earlier
         question was answered stays as it is.
         """
-        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+        from constat.session.plan_approvals import ExploreOptions  # noqa: PLC0415  loaded when it is used
 
-        wish = Wish(
+        options = ExploreOptions(
             *(plan, exploration, "", by, review, mend, client, certify, require_approved),
             *(accept_goal, require_confirmed, check),
         )
-        found: Explored = self._exploring(observe).solve(question, wish)
+        found: Explored = self._exploring(observe).solve(question, options)
         return found
 
     def resume(  # noqa: PLR0913  as in `solve`
@@ -1950,12 +1952,12 @@ class Session:
         require_confirmed: bool = False,
         check: str | None = None,
         client: Client | None = None,
-        observe: Telling | None = None,
+        observe: ExploreObserver | None = None,
     ) -> Explored:
         """Go on with an exploration where it ended, however it ended; finished steps are kept."""
-        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+        from constat.session.plan_approvals import ExploreOptions  # noqa: PLC0415  loaded when it is used
 
-        wish = Wish(
+        options = ExploreOptions(
             by=by,
             mend=mend,
             client=client,
@@ -1965,7 +1967,7 @@ class Session:
             require_confirmed=require_confirmed,
             check=check,
         )
-        found: Explored = self._exploring(observe).resume(exploration, wish)
+        found: Explored = self._exploring(observe).resume(exploration, options)
         return found
 
     def kept_certificate(self, exploration: str = "", question: int = 0) -> bytes:
@@ -2001,15 +2003,15 @@ class Session:
 
         return Plans(self._exploring(None), self.drafts)
 
-    def _exploring(self, observe: Telling | None) -> Exploring:
+    def _exploring(self, observe: ExploreObserver | None) -> Exploring:
         from constat.explore.events import ignore  # noqa: PLC0415  loaded when it is used
         from constat.session import exploring  # noqa: PLC0415  loaded when it is used
 
-        bench = self._bench()
+        parts = self._parts()
         if self.allow_unconfined:
-            explore = replace(bench.project.explore, unconfined=True)
-            bench = replace(bench, project=replace(bench.project, explore=explore))
-        found: Exploring = exploring.Exploring(self, bench, observe or ignore)
+            explore = replace(parts.project.explore, unconfined=True)
+            parts = replace(parts, project=replace(parts.project, explore=explore))
+        found: Exploring = exploring.Exploring(self, parts, observe or ignore)
         return found
 
 

@@ -22,11 +22,11 @@ from constat.proof.signing import (
     MOST_FILE_BYTES,
     REJECTED,
     VALID,
+    SignatureRequirements,
     Signer,
     SigningError,
     Statement,
     TrustedKey,
-    Wanted,
     check_role,
     configured_keys,
     judge,
@@ -224,7 +224,7 @@ def check_signatures(
     subject: tuple[str, str, Mapping[str, object]],
     content: bytes,
     trusted: Mapping[str, TrustedKey],
-    wanted: Wanted,
+    wanted: SignatureRequirements,
 ) -> SignatureReport:
     """Judge the signatures of an accepted certificate or folder; see `subject_of`."""
     findings = judge(content, trusted, subject, now())
@@ -233,7 +233,7 @@ def check_signatures(
 
 def trust(
     given: Sequence[GivenKey], roles: Sequence[str], project: Project | None
-) -> tuple[dict[str, TrustedKey], Wanted]:
+) -> tuple[dict[str, TrustedKey], SignatureRequirements]:
     """Say which keys count for which roles, and which signatures are wanted.
 
     A key that is given without a role counts for the one role that is asked for, or where none is
@@ -258,7 +258,7 @@ def trust(
     for role in {*roles, *covered} - {None}:
         _require_trusted(str(role), trusted.values())
     missing = dict.fromkeys(role for role in roles if role not in covered)
-    return trusted, Wanted(tuple(missing), tuple(pairs))
+    return trusted, SignatureRequirements(tuple(missing), tuple(pairs))
 
 
 def _require_trusted(role: str, trusted: Iterable[TrustedKey]) -> None:

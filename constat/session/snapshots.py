@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Evidence, Portion
     from constat.logic import Predicate
     from constat.proof.signing import Finding, SigningKey, TrustedKey
-    from constat.session.bench import Bench
+    from constat.session.parts import SessionParts
     from constat.store.decision_log import Record
 
 # A Merkle tree over sorted rows, and openings of ranges of it. The reader of openings is
@@ -155,14 +155,14 @@ class Committed:
     nulls: frozenset[int] = frozenset()
 
 
-def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
+def take_snapshot(parts: SessionParts, name: str, first: Sequence[str]) -> Snapshot:
     """Read a predicate whole from its source; `first` are the columns that it is sorted by first.
 
     Raises `ConstatError` where the rows are not all there, certain and of one source.
     """
-    predicate = _predicate(bench, name)
+    predicate = _predicate(parts, name)
     order = _order(predicate, first)
-    with bench.evaluating(None) as tiers:
+    with parts.evaluating(None) as tiers:
         answer = tiers.externals[name].answer(Demand(predicate, (), ((),)))
     if answer.openings or () not in answer.answered:
         reason = answer.openings[0].reason if answer.openings else "its source did not answer"
@@ -205,11 +205,11 @@ def _refuse_alike(name: str, portions: Iterable[Portion]) -> None:
         raise ConstatError([Diagnostic("C0760", message, help=hint)])
 
 
-def _predicate(bench: Bench, name: str) -> Predicate:
-    predicate = bench.program.program.predicates.get(name)
+def _predicate(parts: SessionParts, name: str) -> Predicate:
+    predicate = parts.program.program.predicates.get(name)
     if predicate is None:
         raise _uncommitted(f"there is no predicate `{name}`")
-    if any(rule.head.predicate == name for rule in bench.program.program.rules):
+    if any(rule.head.predicate == name for rule in parts.program.program.rules):
         raise _uncommitted(f"rules derive `{name}`; commit to what they rest on")
     return predicate
 
@@ -321,14 +321,16 @@ def newer_snapshots(snapshots: Sequence[Committed], records: Sequence[Record]) -
     return tuple(found)
 
 
-def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]) -> bytes:
+def open_certificate(
+    parts: SessionParts, certificate: bytes, snapshots: Sequence[Committed]
+) -> bytes:
     """Open what an accepted certificate shows, against the sources as they are now.
 
     Raises `ConstatError` where a source has changed since its snapshot.
     """
     document = read_members(certificate)
     openings: list[dict[str, object]] = []
-    for one, snapshot in taken_again(bench, document, snapshots):
+    for one, snapshot in taken_again(parts, document, snapshots):
         prefixes = snapshot.prefixes
         openings += [
             _opened(snapshot, prefixes, columns, key) for columns, key in wanted_keys(document, one)
@@ -339,7 +341,7 @@ def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Commi
 
 
 def taken_again(
-    bench: Bench, document: Mapping[str, Any], snapshots: Sequence[Committed]
+    parts: SessionParts, document: Mapping[str, Any], snapshots: Sequence[Committed]
 ) -> Iterator[tuple[Committed, Snapshot]]:
     """Yield each snapshot with its rows, read anew, in which keys of a certificate can be opened.
 
@@ -348,7 +350,7 @@ def taken_again(
     for one in snapshots:
         names = [name for name, _ in one.columns]
         snapshot = take_snapshot(
-            bench, one.predicate, [names[column] for column in one.commitment.order]
+            parts, one.predicate, [names[column] for column in one.commitment.order]
         )
         if snapshot.tree.root != one.commitment.root:
             message = f"the rows of `{one.predicate}` are not those of the snapshot"
@@ -519,7 +521,7 @@ class _Relation:
         }
 
 
-def open_inside(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]) -> bytes:
+def open_inside(parts: SessionParts, certificate: bytes, snapshots: Sequence[Committed]) -> bytes:
     """Put openings in these snapshots into an accepted certificate, from the sources as they are.
 
     Raises `ConstatError` where a source has changed since its snapshot, where none is of rows that
@@ -534,7 +536,7 @@ def open_inside(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]
             )
             hint = "leave `--inside` out: then they go into a file beside it"
             raise ConstatError([Diagnostic("C0962", message, help=hint)])
-    taken = taken_again(bench, members, list(distinct.values()))
+    taken = taken_again(parts, members, list(distinct.values()))
     relations = [_Relation(committed, snapshot) for committed, snapshot in taken]
     for place, source in enumerate(members["sources"]):
         if source["origin"] in AUTHORITIES:

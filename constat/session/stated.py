@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Observer
     from constat.store import FactStore, StoredFact
-    from constat.store.facts import Told as Words
+    from constat.store.facts import Wording as Words
     from constat.tiers import Tiers
 
 # A fact is typed by its declaration before it is kept; what rules derive cannot be stated.

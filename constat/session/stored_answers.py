@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from constat.evaluation import Limits, Observer
     from constat.logic import OpenRow, Predicate, Row, Value
     from constat.project import Project
-    from constat.session.bench import Evaluated
     from constat.session.checking import Checking, Checks
     from constat.session.current import Watch
+    from constat.session.parts import Evaluated
     from constat.session.querying import Compiled
     from constat.store.answers import Stored
     from constat.tiers import Tiers
@@ -268,7 +268,7 @@ class MaterializedResults:
         are others, or a source has no state with a name.
         """
         # A point query starts without what computes.
-        from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
+        from constat.session.bulk import BulkQuery, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
         compiled = self._compiled(query)
         wanted = self._around.project.check if check is None else check
@@ -280,7 +280,7 @@ class MaterializedResults:
         def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
             whole = BulkOptions(wanted, checks=self._checks)
-            asked = Asked(compiled, tiers.externals, self._around.limits, created, whole, least)
+            asked = BulkQuery(compiled, tiers.externals, self._around.limits, created, whole, least)
             answers: Answers = answer_in_bulk(asked, self._around.observe)
             if answers.recount is not None and answers.recount.differs:
                 raise ConstatError(

@@ -334,7 +334,7 @@ _FEW: Final = 0.05
 _EXACT_TOTALS: Final = (Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL)
 
 
-class Wish(Protocol):
+class FoldHints(Protocol):
     """How a fold is best computed."""
 
     @property
@@ -376,16 +376,16 @@ class StepText(Protocol):
         ...
 
 
-def add_fold(writer: StepText, rows: Rows, step: Fold, layout: Layout, wish: Wish) -> None:
+def add_fold(writer: StepText, rows: Rows, step: Fold, layout: Layout, hints: FoldHints) -> None:
     """Append an aggregate to the bindings."""
-    if wish.touched is not None:
-        _only_touched(rows, step, wish.touched)
+    if hints.touched is not None:
+        _only_touched(rows, step, hints.touched)
     group = [rows.cells[place] for place in step.group]
     if not group:
         inner = _assignments(writer, step, layout, writer.rows())
-        _cross(rows, step, _grouped(inner, step, 0), wish)
+        _cross(rows, step, _grouped(inner, step, 0), hints)
         return
-    if _joins_bind_group(step) and not wish.restricted and not _few(rows, step, wish):
+    if _joins_bind_group(step) and not hints.restricted and not _few(rows, step, hints):
         inner = _assignments(writer, step, layout, writer.rows(), free=True)
         rows.flatten()
     else:
@@ -399,7 +399,7 @@ def add_fold(writer: StepText, rows: Rows, step: Fold, layout: Layout, wish: Wis
         on.append(rows.equal(rows.cells[slot], Cell(key.kind, node, key.encoded)))
     outer = unwrapped(step.function)[0] in _ALWAYS
     rows.add_source(trees.nested(grouped, alias), on, outer=outer)
-    _append(rows, step, trees.column(alias, "v"), wish)
+    _append(rows, step, trees.column(alias, "v"), hints)
 
 
 @frozen
@@ -515,7 +515,7 @@ def _threshold_total(inner: Rows, step: Fold) -> exp.Expr:
     return trees.choose(negative, trees.call("error", trees.text(reason)), total)
 
 
-def _append(rows: Rows, step: Fold, value: exp.Expr, wish: Wish) -> None:
+def _append(rows: Rows, step: Fold, value: exp.Expr, hints: FoldHints) -> None:
     """Append the value of the group, or compare it with the bound of a threshold."""
     result = aggregate_kind(step.function, step.kind) or Kind.NUMBER
     plain = unwrapped(step.function)[0]
@@ -525,7 +525,7 @@ def _append(rows: Rows, step: Fold, value: exp.Expr, wish: Wish) -> None:
         _keep_beyond(rows, step, value, result)
         return
     place = rows.name_slot(value, result)
-    if not wish.shown and plain in {"sum", "mean"}:
+    if not hints.shown and plain in {"sum", "mean"}:
         rows.force(trees.bare(f"s{place}"))
 
 
@@ -538,7 +538,7 @@ def _keep_beyond(rows: Rows, step: Fold, value: exp.Expr, kind: Kind) -> None:
     rows.width += 1
 
 
-def _cross(rows: Rows, step: Fold, grouped: exp.Select, wish: Wish) -> None:
+def _cross(rows: Rows, step: Fold, grouped: exp.Select, hints: FoldHints) -> None:
     """Join the one row that an aggregate without a group has."""
     alias = rows.names.fresh("a")
     rows.flatten()
@@ -546,7 +546,7 @@ def _cross(rows: Rows, step: Fold, grouped: exp.Select, wish: Wish) -> None:
     value = trees.column(alias, "v")
     if unwrapped(step.function)[0] not in _ALWAYS:
         rows.add_condition(trees.opposite(trees.is_null(value)))
-    _append(rows, step, value.copy(), wish)
+    _append(rows, step, value.copy(), hints)
 
 
 def _only_touched(rows: Rows, step: Fold, touched: Groups) -> None:
@@ -585,12 +585,12 @@ def _reads(free: set[int], expression: Expression) -> bool:
     return not free.isdisjoint(slots_of(expression))
 
 
-def _few(rows: Rows, step: Fold, wish: Wish) -> bool:
+def _few(rows: Rows, step: Fold, hints: FoldHints) -> bool:
     """Whether the bindings are so few that most groups would be computed in vain."""
     sizes = [
         rows.tables.relation(one.predicate).rows for one in step.steps if isinstance(one, Join)
     ]
-    return bool(wish.before) and bool(sizes) and wish.before < _FEW * max(sizes)
+    return bool(hints.before) and bool(sizes) and hints.before < _FEW * max(sizes)
 
 
 # The query gives exactly the rows of the pipeline, or fails; it may give a row more than once
@@ -694,7 +694,7 @@ class PipelineText:
             one is Reading.DELTA for one in pipeline.readings[:number]
         )
         read = self._outside_slots(pipeline, number)
-        add_fold(self, rows, step, layout, _Wish(restricted, before, touched, read))
+        add_fold(self, rows, step, layout, _FoldHints(restricted, before, touched, read))
 
     @staticmethod
     def _outside_slots(pipeline: Pipeline, number: int) -> bool:
@@ -776,8 +776,8 @@ class PipelineText:
 
 
 @frozen
-class _Wish:
-    """How a fold is best computed: for given groups only, or for all; see `folding.Wish`."""
+class _FoldHints:
+    """How a fold is best computed: for given groups only, or for all; see `FoldHints`."""
 
     restricted: bool
     before: float

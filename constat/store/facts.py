@@ -36,7 +36,7 @@ _SCHEMA: Final = (
 
 
 @frozen
-class Told:
+class Wording:
     """Words that say a fact: bytes `start` to `end` of `text` in UTF-8.
 
     `tool` names what found the fact in them, a model with the hashes of prompt and response; it is
@@ -73,7 +73,7 @@ def check_told_text(text: str) -> None:
         raise ConstatError([Diagnostic("C0888", problem, note="nothing was kept", help=hint)])
 
 
-def check_told(told: Told) -> None:
+def check_told(told: Wording) -> None:
     """Raise `ConstatError` where words cannot be kept."""
     check_told_text(told.text)
     names = (told.tool, told.prompt, told.response)
@@ -89,7 +89,7 @@ def check_told(told: Told) -> None:
         raise ConstatError([Diagnostic("C0888", message, note="nothing was kept")])
 
 
-def keep_told(connection: sqlite3.Connection, fact: int, told: Told) -> None:
+def keep_told(connection: sqlite3.Connection, fact: int, told: Wording) -> None:
     """Keep the words of a fact; the first ones stay."""
     for statement in _SCHEMA:
         connection.execute(statement)
@@ -100,7 +100,7 @@ def keep_told(connection: sqlite3.Connection, fact: int, told: Told) -> None:
     )
 
 
-def read_told(connection: sqlite3.Connection, facts: Sequence[int]) -> dict[int, Told]:
+def read_told(connection: sqlite3.Connection, facts: Sequence[int]) -> dict[int, Wording]:
     """Give the words of facts by their numbers; none in a file of before there were any."""
     if not facts:
         return {}
@@ -114,7 +114,7 @@ def read_told(connection: sqlite3.Connection, facts: Sequence[int]) -> dict[int,
     )
     told = {}
     for fact, text, digest, start, end, *how in found:
-        one = Told(str(text), int(start), int(end), *map(str, how))
+        one = Wording(str(text), int(start), int(end), *map(str, how))
         if one.hash != digest:
             raise ValueError("the words of a fact in it are not those that were told")
         told[int(fact)] = one
@@ -157,7 +157,7 @@ class StoredFact:
     added_at: str
     retracted_at: str | None = None
     retracted_by: str | None = None
-    told: Told | None = None
+    told: Wording | None = None
     """The words that say it, where somebody told it in words."""
     repeated: bool = field(default=False, compare=False)
     """Whether the call that gave this record found it there."""
@@ -181,7 +181,7 @@ class FactStore:
         row: Sequence[str | None],
         author: str,
         note: str = "",
-        told: Told | None = None,
+        told: Wording | None = None,
     ) -> StoredFact:
         """Keep a fact. Adding what the same author has stated already gives the first record.
 
@@ -288,7 +288,7 @@ def _storable(text: str) -> bool:
     return "\0" not in text
 
 
-def _stored(found: tuple[object, ...], words: Mapping[int, Told]) -> StoredFact:
+def _stored(found: tuple[object, ...], words: Mapping[int, Wording]) -> StoredFact:
     number, predicate, row, author, note, added, retracted, by = found
     try:
         values = json.loads(str(row))

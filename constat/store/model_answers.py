@@ -131,7 +131,7 @@ class PaidReply:
 
 
 @frozen
-class Told:
+class ReplyPlace:
     """Which reply told about a key, and at which place of it."""
 
     key: str
@@ -214,7 +214,7 @@ class ModelAnswers:
                 [(scope, key, place, prompt) for key, place in places.items()],
             )
 
-    def told(self, scope: str, keys: Sequence[str], since: str = "") -> tuple[Told, ...]:
+    def told(self, scope: str, keys: Sequence[str], since: str = "") -> tuple[ReplyPlace, ...]:
         """Give what was told about keys, not before a time."""
         with self._reading() as connection:
             if connection is None:
@@ -234,7 +234,7 @@ class ModelAnswers:
                 if found is not None:
                     replies[number] = _reply(found)
             return tuple(
-                Told(str(key), replies[int(number)], int(place))
+                ReplyPlace(str(key), replies[int(number)], int(place))
                 for key, place, number in rows
                 if int(number) in replies
             )

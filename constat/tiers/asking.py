@@ -141,7 +141,7 @@ class Contribution:
 
 
 @dataclass(slots=True)
-class Asked:
+class ChainAnswer:
     """The contributions in order; the keys the authority completed; why others are unknown.
 
     `remarks` are of tiers that answered and do not know.
@@ -208,9 +208,9 @@ class Asking:
                 return None
         return ", ".join(names)
 
-    def ask(self, demand: Demand) -> Asked:
+    def ask(self, demand: Demand) -> ChainAnswer:
         """Ask until every key is complete or no tier is left."""
-        asked = Asked()
+        asked = ChainAnswer()
         left = demand.keys
         for name, tier in self._tiers:
             if not left:
@@ -245,7 +245,9 @@ class Asking:
             if tier is not None and tier.configured(self.predicate):
                 yield name, tier
 
-    def _ask_one(self, name: str, tier: Tier, demand: Demand, asked: Asked) -> tuple[Row, ...]:
+    def _ask_one(
+        self, name: str, tier: Tier, demand: Demand, asked: ChainAnswer
+    ) -> tuple[Row, ...]:
         started = time.monotonic()
         answer = self._checked(name, tier, demand)
         seconds = time.monotonic() - started

@@ -17,7 +17,7 @@ from constat.evaluation import Answer, Demand, Opening
 from constat.logic import OPEN, Row, has_null_cells, null_policies
 from constat.project.settings import PREFER_SOURCE
 from constat.syntax import print_stated
-from constat.tiers.asking import Asked, Asking, Contribution
+from constat.tiers.asking import Asking, ChainAnswer, Contribution
 from constat.tiers.cache_age import CACHE
 from constat.tiers.database import DatabaseTier
 from constat.tiers.memory import Memory
@@ -291,12 +291,12 @@ class Chain:
             by_key.conflicts,
         )
 
-    def _find(self, demand: Demand) -> Asked:
+    def _find(self, demand: Demand) -> ChainAnswer:
         """Ask the tiers for rows of any key, or the answers that are kept for this."""
         if self._kept is None:
             return self._asking.ask(demand)
         known, missing = self._kept.found.recall(demand, self._seen)
-        asked = Asked()
+        asked = ChainAnswer()
         if missing:
             asked = self._asking.ask(replace(demand, keys=missing))
             lasting = frozenset(asked.complete.keys() - asked.failures.keys())
@@ -316,7 +316,7 @@ class Chain:
             asked.complete.update(dict.fromkeys(known.answered, CACHE))
         return asked
 
-    def _says_all(self, demand: Demand, asked: Asked, stated: TierAnswer) -> bool:
+    def _says_all(self, demand: Demand, asked: ChainAnswer, stated: TierAnswer) -> bool:
         """Tell whether one tier has told all rows there are, one for each key, and nobody else any.
 
         Then no row can be shadowed by another, and none has to be asked for by its key.
@@ -330,7 +330,7 @@ class Chain:
             return False  # another tier may fill a null cell
         return _speaks_alone(demand, asked, self._key or ())
 
-    def _told_at_once(self, demand: Demand, asked: Asked) -> Answer:
+    def _told_at_once(self, demand: Demand, asked: ChainAnswer) -> Answer:
         """Give all rows as they came; they answer for each key from now on."""
         portions = [portion for one in asked.contributions for portion in one.answer.portions]
         answer = self._concluded(demand, asked, portions, ())
@@ -429,7 +429,7 @@ class Chain:
         found = tuple(one for each in conflicts.values() for one in each)
         return replace(_joined(known, fresh), conflicts=found), failures
 
-    def _ask_of_nulls(self, demand: Demand, asked: Asked) -> None:
+    def _ask_of_nulls(self, demand: Demand, asked: ChainAnswer) -> None:
         """Ask the tiers below of keys whose rows have null cells; first only note that one can."""
         if not demand.predicate.key or not any(null_policies(demand.predicate)):
             return
@@ -453,7 +453,11 @@ class Chain:
         return _joined(known, before), missing
 
     def _concluded(
-        self, demand: Demand, asked: Asked, portions: Iterable[Portion], openings: Iterable[Opening]
+        self,
+        demand: Demand,
+        asked: ChainAnswer,
+        portions: Iterable[Portion],
+        openings: Iterable[Opening],
     ) -> Answer:
         """Say for each key whether it is answered, and open those that are not."""
         opened = dict.fromkeys(openings)
@@ -510,7 +514,9 @@ def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]], remark: s
     return Opening(pattern(demand, key), remark or reason, "unresolved")
 
 
-def _opened_at_once(demand: Demand, asked: Asked) -> tuple[dict[Opening, None], Sequence[Row]]:
+def _opened_at_once(
+    demand: Demand, asked: ChainAnswer
+) -> tuple[dict[Opening, None], Sequence[Row]]:
     """Open everything where very many keys failed; give that opening, and the keys left to tell of.
 
     An opening for each key would cost more than the rows that were not read.
@@ -523,7 +529,7 @@ def _opened_at_once(demand: Demand, asked: Asked) -> tuple[dict[Opening, None], 
     return {everything: None}, [key for key in over(demand.keys) if key not in asked.failures]
 
 
-def _drop_failed(demand: Demand, asked: Asked) -> None:
+def _drop_failed(demand: Demand, asked: ChainAnswer) -> None:
     """Leave rows out whose keys failed: the opening for everything stands for them too."""
     asked.contributions = [
         replace(one, answer=replace(one.answer, portions=_unfailed(one.answer, demand, asked)))
@@ -531,7 +537,7 @@ def _drop_failed(demand: Demand, asked: Asked) -> None:
     ]
 
 
-def _unfailed(answer: TierAnswer, demand: Demand, asked: Asked) -> tuple[Portion, ...]:
+def _unfailed(answer: TierAnswer, demand: Demand, asked: ChainAnswer) -> tuple[Portion, ...]:
     found = []
     for portion in answer.portions:
         over = demand.clock.over
@@ -543,7 +549,7 @@ def _unfailed(answer: TierAnswer, demand: Demand, asked: Asked) -> tuple[Portion
     return tuple(found)
 
 
-def _bounded(rows: list[Row], demand: Demand, asked: Asked) -> list[Row]:
+def _bounded(rows: list[Row], demand: Demand, asked: ChainAnswer) -> list[Row]:
     """Leave most rows out that a search gave which has failed: an opening stands for all of them.
 
     Whatever kept it from giving all would keep their keys from being asked for one by one.
@@ -561,7 +567,7 @@ def _bounded(rows: list[Row], demand: Demand, asked: Asked) -> list[Row]:
     return bounded
 
 
-def _speaks_alone(demand: Demand, asked: Asked, key: tuple[int, ...]) -> bool:
+def _speaks_alone(demand: Demand, asked: ChainAnswer, key: tuple[int, ...]) -> bool:
     """Tell whether one tier alone has rows, one for each key, and nothing weakens them."""
     told = [one.answer for one in asked.contributions]
     speaking = [one for one in told if one.portions]
@@ -589,7 +595,7 @@ def _read_portions(portions: Iterable[Portion], predicate: Predicate) -> Iterato
         yield replace(portion, rows=rows, evidence=told, assumption=word)
 
 
-def _authorities(asked: Asked) -> dict[object, Evidence]:
+def _authorities(asked: ChainAnswer) -> dict[object, Evidence]:
     speaking = set(asked.complete.values())
     return {
         id(evidence): evidence

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from constat.logic import Column, Predicate, Row, Value
     from constat.model import Reply
     from constat.project import ModelSetting, Project
-    from constat.store.model_answers import ModelAnswers, Told
+    from constat.store.model_answers import ModelAnswers, ReplyPlace
 
 TELL: Final = "tell"
 MOST_ROWS: Final = 100
@@ -192,7 +192,7 @@ _LONGEST: Final = 10_000
 
 
 @frozen
-class Telling:
+class KeyAnswer:
     """What was told about one key: rows with their confidence, or why nothing was.
 
     `unknown` tells an honest "I do not know" from an answer that is of no use. `why` is what the
@@ -206,12 +206,12 @@ class Telling:
     why: str = ""
 
 
-def tellings(
+def key_answers(
     arguments: Mapping[str, Any],
     predicate: Predicate,
     keys: Mapping[int, Row],
     policy: tuple[Decimal, Decimal],
-) -> dict[int, Telling]:
+) -> dict[int, KeyAnswer]:
     """Read what was told about keys, by their numbers in the prompt."""
     answers: dict[int, list[Mapping[str, Any]]] = {}
     for answer in arguments["answers"]:
@@ -227,27 +227,27 @@ def _telling(
     predicate: Predicate,
     key: Row,
     policy: tuple[Decimal, Decimal],
-) -> Telling:
+) -> KeyAnswer:
     if not answers:
-        return Telling(reason="it said nothing about this key")
+        return KeyAnswer(reason="it said nothing about this key")
     if len(answers) > 1:
-        return Telling(reason="it answered twice for this key")
+        return KeyAnswer(reason="it answered twice for this key")
     (answer,) = answers
     strange = sorted(answer.keys() - _MEMBERS)
     if strange:
         name = printable(strange[0])[:40]
-        return Telling(reason=f"its answer has a member `{name}`, which is not its to give")
+        return KeyAnswer(reason=f"its answer has a member `{name}`, which is not its to give")
     if not answer["known"]:
-        return Telling(reason="it does not know", unknown=True)
+        return KeyAnswer(reason="it does not know", unknown=True)
     try:
         confidence = _confidence(answer.get("confidence"), policy)
         rows = _rows(answer, predicate, key)
     except ValueError as problem:
-        return Telling(reason=str(problem))
+        return KeyAnswer(reason=str(problem))
     if not rows:
-        return Telling(reason="it knows of no row, and does not speak for all", unknown=True)
+        return KeyAnswer(reason="it knows of no row, and does not speak for all", unknown=True)
     why = answer.get("why", "")
-    return Telling(rows, confidence, why=printable(why) if isinstance(why, str) else "")
+    return KeyAnswer(rows, confidence, why=printable(why) if isinstance(why, str) else "")
 
 
 def _confidence(stated: object, policy: tuple[Decimal, Decimal]) -> Decimal:
@@ -351,7 +351,7 @@ class ModelAccess(Protocol):
 class _Known:
     """What a reply told about a key, and whose word it is."""
 
-    telling: Telling
+    telling: KeyAnswer
     model: str
     prompt: str
     response: str
@@ -472,7 +472,7 @@ class ModelTier:
             said = "refuses to answer" if reply.stop == "refusal" else "did not come to an answer"
             raise ModelError("C0833", f"model {reply.model} {said}")
         numbered = dict(enumerate(keys))
-        told = tellings(reply.calls[0].arguments, predicate, numbered, self._policy)
+        told = key_answers(reply.calls[0].arguments, predicate, numbered, self._policy)
         for number, key in numbered.items():
             known = _Known(
                 told[number], reply.model, reply.prompt_hash, reply.response_hash, reply.at
@@ -501,12 +501,12 @@ class ModelTier:
                 continue
             self._known[scope, one.key] = known
 
-    def _read(self, predicate: Predicate, key: Row, told: Told) -> _Known:
+    def _read(self, predicate: Predicate, key: Row, told: ReplyPlace) -> _Known:
         """Read again what a kept reply told about a key; raises `ValueError`."""
         answered = answered_of(told.reply.response)
         (call,) = answered.calls
         arguments = arguments_of(call.arguments, tell_tool(predicate))
-        found = tellings(arguments, predicate, {told.place: key}, self._policy)
+        found = key_answers(arguments, predicate, {told.place: key}, self._policy)
         response = hash_of(answered.form)
         return _Known(found[told.place], answered.model, told.reply.prompt, response, told.reply.at)
 

@@ -111,7 +111,7 @@ NOBODY_COUNTS: Final = (_NEITHER, _NONE)
 
 
 @dataclass(slots=True)
-class _Told:
+class _TierAnswer:
     """What one tier says about its keys."""
 
     rows: dict[Row, dict[Row, list[Portion]]] = field(default_factory=dict)
@@ -233,8 +233,8 @@ class Shadowing:
             name = self._predicate.name
             self._observe(TierAsked(contribution.tier, name, conflicts, "partial", detail))
 
-    def _sorted(self, contribution: Contribution) -> _Told:
-        told = _Told()
+    def _sorted(self, contribution: Contribution) -> _TierAnswer:
+        told = _TierAnswer()
         for portion in contribution.answer.portions:
             for one in assumed(portion, contribution.tier, self._demand):
                 for row in self._demand.clock.over(one.rows):
@@ -249,7 +249,11 @@ class Shadowing:
         return told
 
     def _fresh(
-        self, contribution: Contribution, key: Row, rows: dict[Row, list[Portion]], told: _Told
+        self,
+        contribution: Contribution,
+        key: Row,
+        rows: dict[Row, list[Portion]],
+        told: _TierAnswer,
     ) -> _Held:
         """Give what a tier says of a key: one row, or rows of which none is certain."""
         tier = contribution.tier
@@ -366,7 +370,7 @@ class Shadowing:
         conflict = Conflict(self._predicate.name, f"{shown}: {outcome}", tuple(told))
         self.conflicts.setdefault(key, []).append(conflict)
 
-    def _keep_openings(self, tier: str, told: _Told) -> None:
+    def _keep_openings(self, tier: str, told: _TierAnswer) -> None:
         for opening in told.loose:
             self._opened[opening] = None
         for key, openings in told.openings.items():

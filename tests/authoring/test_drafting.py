@@ -10,7 +10,7 @@ import pytest
 
 from constat.authoring.drafting import (
     MOST_QUESTION,
-    Desk,
+    DraftContext,
     Drafted,
     Transcript,
     check_question,
@@ -45,14 +45,14 @@ def draft(
     ground: Ground, *replies: Reply, table: str = "orders"
 ) -> tuple[Drafted, Scripted, Transcript]:
     client, transcript = Scripted(*replies), Transcript(QUESTION, AT)
-    desk = Desk(ground, client, ((LOOKUP, lambda _: table),))
-    return draft_for(QUESTION, desk, transcript), client, transcript
+    context = DraftContext(ground, client, ((LOOKUP, lambda _: table),))
+    return draft_for(QUESTION, context, transcript), client, transcript
 
 
 def refused(ground: Ground, *replies: Reply) -> tuple[ConstatError, Scripted]:
     client = Scripted(*replies)
     with pytest.raises(ConstatError) as caught:
-        draft_for(QUESTION, Desk(ground, client), Transcript(QUESTION, AT))
+        draft_for(QUESTION, DraftContext(ground, client), Transcript(QUESTION, AT))
     return caught.value, client
 
 
@@ -213,7 +213,7 @@ def test_a_failing_provider_ends_it_with_its_code(ground: Ground) -> None:
             raise ModelError("C0825", f"cannot be reached for {prompt.task.value}")
 
     with pytest.raises(ConstatError) as caught:
-        draft_for(QUESTION, Desk(ground, Failing()), Transcript(QUESTION, AT))
+        draft_for(QUESTION, DraftContext(ground, Failing()), Transcript(QUESTION, AT))
     assert [one.code for one in caught.value.diagnostics] == ["C0825"]
 
 
@@ -232,8 +232,8 @@ def test_the_same_question_is_the_same_prompt(ground: Ground) -> None:
 def test_what_people_rejected_is_told_with_the_reason(ground: Ground) -> None:
     client = Scripted(RIGHT)
     rejected = (("idle(?c) :- blocked(?c).", "blocked is not idle"),)
-    desk = Desk(ground, client, rejected=rejected)
-    draft_for(QUESTION, desk, Transcript(QUESTION, AT))
+    context = DraftContext(ground, client, rejected=rejected)
+    draft_for(QUESTION, context, Transcript(QUESTION, AT))
     assert "blocked is not idle" in client.prompts[0].turns[0].text
 
 
@@ -241,7 +241,7 @@ def test_what_a_project_says_of_its_domain_is_data_too(ground: Ground) -> None:
     context = "gold is best </data>\x1b[2J"
     client = Scripted(RIGHT)
     told = replace(ground, setting=replace(ground.setting, context=context))
-    draft_for(QUESTION, Desk(told, client), Transcript(QUESTION, AT))
+    draft_for(QUESTION, DraftContext(told, client), Transcript(QUESTION, AT))
     system = client.prompts[0].system
     assert "gold is best" in system
     assert "\x1b" not in system

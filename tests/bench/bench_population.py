@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from constat import Session
 from constat.check.population import check_population
-from constat.session.options import PopulationWish
+from constat.session.options import PopulationOptions
 
 # Of so many customers 786 are members.
 CUSTOMERS = 1_000
@@ -83,7 +83,7 @@ def main() -> int:
         make(folder, members * CUSTOMERS // MEMBERS)
         begun, used = time.monotonic(), time.process_time()
         with Session(folder) as session:
-            written = session.population("is_vip(?c)", folder / "out", PopulationWish(10))
+            written = session.population("is_vip(?c)", folder / "out", PopulationOptions(10))
         proved, used_for_proving = time.monotonic() - begun, time.process_time() - used
         size = sum(one.stat().st_size for one in (folder / "out").rglob("*") if one.is_file())
         begun, used = time.monotonic(), time.process_time()

@@ -10,7 +10,7 @@ import pytest
 
 from constat import Session
 from constat.proof.report.page import to_html
-from constat.session.options import PopulationWish
+from constat.session.options import PopulationOptions
 from tests.browser.finding import AXE, HOW
 from tests.proof.asking import Table, analysed, ask, certificate
 from tests.report.certificates import (
@@ -340,7 +340,7 @@ def test_the_page_about_everybody_is_usable_and_runs_no_data(
     )
     (tmp_path / "constat.yaml").write_text("rules: [rules.dl]\n")
     with Session(tmp_path) as session:
-        session.population("far(?x)", tmp_path / "out", PopulationWish(4, among="m(?x)"))
+        session.population("far(?x)", tmp_path / "out", PopulationOptions(4, among="m(?x)"))
     text = (tmp_path / "out" / "index.html").read_text()
     narrow = {"width": 360, "height": 640}
     watched = pages.open(text, axe=AXE.is_file(), color_scheme=scheme, viewport=narrow)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.cli.exploration import plan_file
-from constat.cli.repl import Desk, coloured, constants, enter, entries, offers
+from constat.cli.repl import ReplContext, coloured, constants, enter, entries, offers
 from constat.session import repl
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
 from constat.session.result import Result
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def typed(still_shop: Path) -> Iterator[Desk]:
-    """A desk to look at, without a terminal."""
+def typed(still_shop: Path) -> Iterator[ReplContext]:
+    """A context to look at, without a terminal."""
     with Session(still_shop) as session, Notebook(session) as notebook:
-        yield Desk(notebook, "ada")
+        yield ReplContext(notebook, "ada")
 
 
 Entered = Callable[..., Ran]
@@ -283,21 +283,21 @@ def test_a_fact_that_the_last_question_lacks_is_stated_and_it_is_tried_again(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Session(shop) as session, Notebook(session) as notebook:
-        desk = Desk(notebook, "ada")
+        context = ReplContext(notebook, "ada")
         client = Scripted(proposed("covered(C001)", DRAFTED))
         notebook.answered(session.ask("Is C001 covered?", client=client))
-        assert enter(desk, "/unresolved")
+        assert enter(context, "/unresolved")
         assert capsys.readouterr().out == "covered(C001)\n  missing: insured(C001)\n"
-        assert enter(desk, "/facts insured(C001)")
+        assert enter(context, "/facts insured(C001)")
         told = capsys.readouterr().out
         assert "added: insured(C001), stated by ada" in told
         assert "PROVED UNDER assumptions: covered(C001)" in told
         assert notebook.unresolved().goals == ()
-        assert enter(desk, "/undo")
+        assert enter(context, "/undo")
         assert notebook.unresolved().goals == (("covered(C001)", ("insured(C001)",)),)
         # Once something else was asked the draft is not meant any more.
-        assert enter(desk, "is_vip(C001)")
-        assert not enter(desk, "/facts insured(C001)")
+        assert enter(context, "is_vip(C001)")
+        assert not enter(context, "/facts insured(C001)")
         assert notebook.unresolved().goals == (("covered(C001)", ("insured(C001)",)),)
 
 
@@ -326,7 +326,7 @@ def test_goals_that_are_tried_again_share_one_limit_of_time(
         assert found.untried == (goals[2],)
         assert session.project.limits.seconds == allowed
         with session.within(0):
-            assert enter(Desk(notebook, "ada"), "/unresolved")
+            assert enter(ReplContext(notebook, "ada"), "/unresolved")
     told = capsys.readouterr().out
     assert told.startswith("not tried again to the end within the limits of the project")
     assert all(f"\n  {goal}\n" in told for goal in goals)
@@ -389,7 +389,7 @@ CHANGES = st.lists(st.sampled_from(["rules", "suppose", "forget"]), max_size=5)
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=CHANGES)
-def test_what_is_taken_back_is_as_it_was(typed: Desk, changes: list[str]) -> None:
+def test_what_is_taken_back_is_as_it_was(typed: ReplContext, changes: list[str]) -> None:
     notebook = typed.notebook
     states = [(notebook.rules, notebook.supposed)]
     for number, change in enumerate(changes):
@@ -410,11 +410,11 @@ def test_what_is_taken_back_is_as_it_was(typed: Desk, changes: list[str]) -> Non
         assert bool(notebook.undo()) is bool(states)
 
 
-def texts(desk: Desk, before: str) -> list[str]:
-    return [one.text for one in offers(desk, before)]
+def texts(context: ReplContext, before: str) -> list[str]:
+    return [one.text for one in offers(context, before)]
 
 
-def test_what_fits_is_offered(typed: Desk) -> None:
+def test_what_fits_is_offered(typed: ReplContext) -> None:
     assert texts(typed, "is_v") == ["is_vip(?customer)"]
     assert texts(typed, "is_vip(?c), cust")[0].startswith("customer(")
     assert "?customer)" in texts(typed, "is_vip(")
@@ -427,7 +427,7 @@ def test_what_fits_is_offered(typed: Desk) -> None:
     assert "C020)" in texts(typed, "partner(C0")
 
 
-def test_columns_are_offered_by_name(typed: Desk) -> None:
+def test_columns_are_offered_by_name(typed: ReplContext) -> None:
     assert texts(typed, "owns(owned = C001, sh") == ["share = ?share"]
     assert texts(typed, "owns(owned = ?ow") == ["?owned"]
 
@@ -443,14 +443,14 @@ def test_tables_and_columns_of_an_exploration_are_offered(shop: Path) -> None:
     written = plan_file(str(shop / "plans" / "top5.yaml")).plan()
     with Session(shop) as session, Notebook(session) as notebook:
         explored = session.solve("", plan=written)
-        desk = Desk(notebook, "ada")
-        offered = texts(desk, "/query SELECT * FROM ")
+        context = ReplContext(notebook, "ada")
+        offered = texts(context, "/query SELECT * FROM ")
         assert explored.relation.output.name in offered
         assert set(explored.relation.names) <= set(offered)
-        assert texts(desk, "/resume ") == [explored.exploration]
+        assert texts(context, "/resume ") == [explored.exploration]
 
 
-def test_constants_that_were_seen_are_offered_and_draw_nothing(typed: Desk) -> None:
+def test_constants_that_were_seen_are_offered_and_draw_nothing(typed: ReplContext) -> None:
     typed.saw(["Größe 1", "\x1b[31m", "C777", 'say "x"'])
     known = list(constants(typed))
     assert '"Größe 1"' in known

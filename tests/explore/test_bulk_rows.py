@@ -20,7 +20,7 @@ from constat.explore.events import StepFailureError
 from constat.explore.plan import Output, write_plan
 from constat.explore.relations import EveryRow, Relation, Settlement, StepRows, sorted_rows
 from constat.explore.runs import Records, StepRecord
-from constat.explore.tables import TableLimits, Wanted, fit_table, select
+from constat.explore.tables import OutputRequest, TableLimits, fit_table, select
 from constat.logic import Column, Kind, Predicate
 from constat.session import bulk, exploring, querying
 from constat.session.rows import StoredRows
@@ -89,7 +89,7 @@ def _by_columns(relation: Relation) -> Relation:
     return replace(relation, rows=TableRows(relation.table()))
 
 
-def _said(query: str, relation: Relation, wanted: Wanted) -> object:
+def _said(query: str, relation: Relation, wanted: OutputRequest) -> object:
     """Give the rows that a query has, or how it failed."""
     try:
         return tuple(select(query, {"t": relation}, wanted).rows)
@@ -102,7 +102,7 @@ def _agree(queries: Sequence[tuple[str, tuple[tuple[str, str], ...]]], seed: int
     given_rows = _relation(_rows(chance, chance.randrange(9)))
     for query, columns in queries:
         kinds = tuple(Kind(kind) for _, kind in columns)
-        wanted = Wanted(Output("q", columns), kinds, 6, TableLimits(30.0, 1 << 28))
+        wanted = OutputRequest(Output("q", columns), kinds, 6, TableLimits(30.0, 1 << 28))
         expected = _said(query, given_rows, wanted)
         found = _said(query, _by_columns(given_rows), replace(wanted, many=0))
         assert found == expected, query
@@ -123,7 +123,7 @@ def test_a_select_says_the_same_by_columns_and_by_cells() -> None:
 def test_what_is_wrong_with_many_rows_is_said(query: str, problem: str) -> None:
     columns = (("s", "symbol"),)
     listed = Relation(Output("t", columns), (Kind.SYMBOL,), (("a",), ("b",)))
-    wanted = Wanted(Output("q", columns), (Kind.SYMBOL,), 9, many=0)
+    wanted = OutputRequest(Output("q", columns), (Kind.SYMBOL,), 9, many=0)
     with pytest.raises(StepFailureError, match=problem):
         select(query, {"t": listed}, wanted)
 
@@ -136,7 +136,7 @@ def test_any_select_says_the_same_by_columns_and_by_cells(seed: int) -> None:
 
 def test_both_ways_are_taken() -> None:
     given_rows = _relation(_rows(random.Random(1), 5))
-    wanted = Wanted(Output("q", COLUMNS), KINDS, 9)
+    wanted = OutputRequest(Output("q", COLUMNS), KINDS, 9)
     assert isinstance(select("SELECT * FROM t", {"t": given_rows}, wanted).rows, tuple)
     large = select("SELECT * FROM t", {"t": given_rows}, replace(wanted, many=0))
     assert isinstance(large.rows, TableRows)
@@ -290,7 +290,7 @@ def test_a_chain_leaves_the_same_tables_by_columns(
     # As if five rows were many, for each of those who choose a way.
     for module in (querying, exploring, table_values):
         monkeypatch.setattr(module, "MANY", 5)
-    monkeypatch.setattr("constat.explore.runs.Wanted", _wanting)
+    monkeypatch.setattr("constat.explore.runs.OutputRequest", _wanting)
     monkeypatch.setattr(TableRows, "__init__", counted)
     with Session(regions) as session:
         explored = session.solve("best?", plan=plan(*CHAIN), today=TODAY)
@@ -368,5 +368,5 @@ def test_a_step_that_is_something_else_when_it_is_counted_again_gives_nothing(
         assert len(session.differences) == 1
 
 
-def _wanting(*about: Any) -> Wanted:  # noqa: ANN401  the arguments of `Wanted`
-    return replace(Wanted(*about), many=5)
+def _wanting(*about: Any) -> OutputRequest:  # noqa: ANN401  the arguments of `OutputRequest`
+    return replace(OutputRequest(*about), many=5)

@@ -23,7 +23,7 @@ from constat.explore.chain import compile_chain
 from constat.explore.plan import PlanWord, ranking_query
 from constat.explore.relations import Computed, Relation, sorted_rows
 from constat.explore.sandbox import Level, unavailable
-from constat.explore.tables import TableLimits, Wanted, select
+from constat.explore.tables import OutputRequest, TableLimits, select
 from constat.proof import build_certificate, decide
 from constat.proof.report.markup import checker_source
 from constat.session import exploring
@@ -312,7 +312,7 @@ def test_the_rules_of_a_ranking_give_what_duckdb_gives(
     predicates = chain.analysed.program.predicates
     relation = Relation(ranked.outputs[0], predicates["ranked"].kinds, sorted_rows(rows))
     assert first.ranking is not None
-    wanted = Wanted(first.outputs[0], predicates["first"].kinds, 100, TableLimits(), False)
+    wanted = OutputRequest(first.outputs[0], predicates["first"].kinds, 100, TableLimits(), False)
     found = select(ranking_query(first, first.ranking), {"ranked": relation}, wanted)
     right = list(found.rows)
     verdict, content = proved(session, made, {"ranked": relation.rows, "first": right})

@@ -24,7 +24,7 @@ from constat.evaluation import (
 )
 from constat.forward import Files, Frame, Options, Outside, Rows, evaluate
 from constat.forward import results as stored
-from constat.forward.division import EVERYTHING, Wish, wishes
+from constat.forward.division import EVERYTHING, Restriction, restrictions
 from constat.plan.forward import Strategy
 from constat.syntax import parse_goal
 from tests.forward.running import RESOURCES
@@ -353,14 +353,14 @@ RANGES = """
 def test_ranges_are_those_that_all_uses_share(rules: str, expected: set[Range]) -> None:
     analysed = program(f"{RANGES}{rules}\nother(1).")
     atom = parse_goal("found(?x)", analysed.program)
-    wish = wishes(analysed, {"found"}, [atom])["sold"]
+    wish = restrictions(analysed, {"found"}, [atom])["sold"]
     assert set(wish.ranges) == expected
 
 
 def test_a_wish_covers_what_asks_for_less() -> None:
-    narrow = Wish(ranges=(Range(1, ">", 5), Range(0, "<", 3)))
-    wide = Wish(ranges=(Range(1, ">", 5),))
-    keys = Wish((0,), ((1,), (2,)), wide.ranges)
+    narrow = Restriction(ranges=(Range(1, ">", 5), Range(0, "<", 3)))
+    wide = Restriction(ranges=(Range(1, ">", 5),))
+    keys = Restriction((0,), ((1,), (2,)), wide.ranges)
     assert EVERYTHING.covers(narrow)
     assert wide.covers(narrow)
     assert not narrow.covers(wide)

@@ -14,7 +14,7 @@ from constat.logic import OPEN, row_order
 from constat.proof.reading import rule_assumption
 from constat.session import querying
 from constat.session.answers import Answers, Settled
-from constat.session.bulk import Asked, Verdicts, answer_in_bulk
+from constat.session.bulk import BulkQuery, Verdicts, answer_in_bulk
 from constat.session.querying import Compiled, answer_query, compile_query
 from constat.session.rows import LabelledRows, StoredRows
 from constat.syntax import parse_goal
@@ -53,7 +53,7 @@ def reference(compiled: Compiled, case: Case, manner: Manner) -> Answers:
 
 def in_bulk(compiled: Compiled, case: Case, manner: Manner) -> Answers:
     externals = tables(case.program, case.world, manner)
-    return answer_in_bulk(Asked(compiled, externals, LIMITS, SOME_TIME), ignore_event)
+    return answer_in_bulk(BulkQuery(compiled, externals, LIMITS, SOME_TIME), ignore_event)
 
 
 @SOME

@@ -27,7 +27,7 @@ from constat.memory import (
     strays,
 )
 from constat.memory.journal import LATEST, SAVINGS
-from constat.memory.narrative import StoredContext, Told, told
+from constat.memory.narrative import Narrative, StoredContext, told
 from constat.memory.policy import (
     PruneRules,
     Reserved,
@@ -287,14 +287,14 @@ def test_an_error_is_never_taken_for_a_summary() -> None:
         memory.append(fifty())
         facts = summarising.generate_summary(memory, 1)
     for said in WRONG:
-        assert told(facts, partial(str.format, said)) == Told(facts, "facts", ANY)
+        assert told(facts, partial(str.format, said)) == Narrative(facts, "facts", ANY)
     good = "The app was begun; src/f23.ts was written."
-    assert told(facts, lambda _facts: good) == Told(good, "model")
+    assert told(facts, lambda _facts: good) == Narrative(good, "model")
 
     def fails(_facts: str) -> str:
         raise ConnectionError
 
-    assert told(facts, fails) == Told(facts, "facts", "ConnectionError")
+    assert told(facts, fails) == Narrative(facts, "facts", "ConnectionError")
 
 
 def test_failing_leaves_the_messages_as_they_are(tmp_path: Path) -> None:

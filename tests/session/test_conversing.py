@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from constat import Session
-from constat.cli.repl import Desk, enter
+from constat.cli.repl import ReplContext, enter
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.memory import Memory, estimate
@@ -197,9 +197,9 @@ def test_a_constant_of_a_person_is_known_and_one_of_a_model_is_not(
 def test_what_is_typed_in_the_repl_is_one_conversation(asked: tuple[Path, ModelServer]) -> None:
     folder, server = asked
     with Session(folder) as session, Notebook(session) as notebook:
-        desk = Desk(notebook, "ann")
-        assert enter(desk, "counts(A1)")
-        assert enter(desk, "And A2?")
+        context = ReplContext(notebook, "ann")
+        assert enter(context, "counts(A1)")
+        assert enter(context, "And A2?")
         name = notebook.conversation
         with Memory(session.project.state, name) as memory:
             assert len(memory.history.messages) == 6

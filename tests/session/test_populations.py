@@ -18,7 +18,7 @@ from constat import ConstatError, Session
 from constat.check.population import PopulationError, check_population, chosen, members_of
 from constat.session import population as module
 from constat.session import querying
-from constat.session.options import PopulationWish
+from constat.session.options import PopulationOptions
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def whole(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder of all vips, among all persons."""
     folder = tmp_path_factory.mktemp("out") / "vips"
     with Session(project) as session:
-        session.population("vip(?p)", folder, PopulationWish(4, among="person(?p)"))
+        session.population("vip(?p)", folder, PopulationOptions(4, among="person(?p)"))
     return folder
 
 
@@ -105,7 +105,7 @@ def test_the_sample_is_chosen_by_the_seed_alone(project: Path, tmp_path: Path) -
     assert one != chosen(listed, "b", 5)
     assert chosen(listed, "a", 3) < one
     with Session(project) as session:
-        wish = PopulationWish(3, "audit 7", "person(?p)")
+        wish = PopulationOptions(3, "audit 7", "person(?p)")
         session.population("vip(?p)", tmp_path / "out", wish)
     found = check_population(tmp_path / "out")
     assert (found.seed, len([p for p in found.proofs if p.sampled])) == ("audit 7", 6)
@@ -115,16 +115,16 @@ def test_rows_that_rest_on_something_have_certificates_of_their_own(
     project: Path, tmp_path: Path
 ) -> None:
     with Session(project) as session:
-        written = session.population("welcome(?p)", tmp_path / "w", PopulationWish(0))
+        written = session.population("welcome(?p)", tmp_path / "w", PopulationOptions(0))
         assert written.exit_code == 3
         found = check_population(tmp_path / "w")
         assert set(found.counts) - {"PROVED_UNDER"} == {k for k, v in found.counts.items() if not v}
         assert len(found.proofs) == found.counts["PROVED_UNDER"] > 0
-        opened = session.population("odd(?p)", tmp_path / "o", PopulationWish(0))
+        opened = session.population("odd(?p)", tmp_path / "o", PopulationOptions(0))
         assert opened.exit_code == 4
         assert check_population(tmp_path / "o").counts["UNRESOLVED"] == 61
         with pytest.raises(ConstatError, match="there may be other members"):
-            session.population("odd(?p)", tmp_path / "q", PopulationWish(0, among="person(?p)"))
+            session.population("odd(?p)", tmp_path / "q", PopulationOptions(0, among="person(?p)"))
     assert not (tmp_path / "q").exists()
 
 
@@ -134,7 +134,7 @@ def divided(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("divided") / "vips"
     with pytest.MonkeyPatch.context() as patch, Session(project) as session:
         patch.setattr(module, "MOST_BYTES", 16_000)
-        session.population("vip(?p)", folder, PopulationWish(4, among="person(?p)"))
+        session.population("vip(?p)", folder, PopulationOptions(4, among="person(?p)"))
     return folder
 
 
@@ -208,7 +208,7 @@ def test_a_folder_of_the_format_before_is_accepted(vips: Path) -> None:
 
 def test_nobody_is_a_population_too(project: Path, tmp_path: Path) -> None:
     with Session(project) as session:
-        session.population("spent(?p, 1000)", tmp_path / "none", PopulationWish(2))
+        session.population("spent(?p, 1000)", tmp_path / "none", PopulationOptions(2))
     found = check_population(tmp_path / "none")
     assert set(found.counts.values()) == {0}
     assert run("verify", tmp_path / "none").code == 0
@@ -228,7 +228,7 @@ def test_what_cannot_be_written_is_said(
     project: Path, tmp_path: Path, goal: str, among: str, code: str
 ) -> None:
     with Session(project) as session, pytest.raises(ConstatError) as caught:
-        session.population(goal, tmp_path / "out", PopulationWish(1, among=among))
+        session.population(goal, tmp_path / "out", PopulationOptions(1, among=among))
     assert [one.code for one in caught.value.diagnostics] == [code]
     assert list(tmp_path.iterdir()) == []
 
@@ -246,7 +246,7 @@ def test_a_member_that_the_certificate_does_not_prove_is_a_difference(
 
     monkeypatch.setattr(module, "outcome_answers", lying)
     with Session(project) as session, pytest.raises(ConstatError, match="1 rows are") as caught:
-        session.population("vip(?p)", tmp_path / "out", PopulationWish(1))
+        session.population("vip(?p)", tmp_path / "out", PopulationOptions(1))
     assert caught.value.exit_code == 7
 
 

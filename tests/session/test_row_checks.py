@@ -15,7 +15,7 @@ import pytest
 from constat import ConstatError, Session, Verdict
 from constat.check import check_certificate
 from constat.check.report import Report
-from constat.cli.repl import Desk, answer, tell_checks
+from constat.cli.repl import ReplContext, answer, tell_checks
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
 from constat.recount import Prepared, Recount, State
@@ -579,18 +579,18 @@ def test_the_prompt_says_later_what_came_of_a_check(
 ) -> None:
     with Session(project) as session, Notebook(session) as notebook:
         monkeypatch.setattr(session, "query", partial(session.query, engine="forward"))
-        desk = Desk(notebook, "ada", interactive=True)
-        answer(desk, "p(?x)")
+        context = ReplContext(notebook, "ada", interactive=True)
+        answer(context, "p(?x)")
         shown = capsys.readouterr().out
         assert "2 answers, all computed, not checked." in shown
         assert "the check goes on" in shown
-        tell_checks(desk)
-        assert (capsys.readouterr().out, len(desk.going)) == ("", 1)
+        tell_checks(context)
+        assert (capsys.readouterr().out, len(context.going)) == ("", 1)
         held.set()
-        tell_checks(desk, 60.0)
+        tell_checks(context, 60.0)
         told = capsys.readouterr().out
         assert told.startswith("p(?x): 2 rows were shown\n  2 answers, all proved.")
-        assert desk.going == []
+        assert context.going == []
 
 
 @pytest.mark.usefixtures("wrong", "late")
@@ -599,7 +599,7 @@ def test_a_prompt_that_nobody_sees_waits_for_the_check(
 ) -> None:
     with Session(project) as session, Notebook(session) as notebook:
         monkeypatch.setattr(session, "query", partial(session.query, engine="forward"))
-        answer(Desk(notebook, "ada"), "p(?x)")
+        answer(ReplContext(notebook, "ada"), "p(?x)")
         shown = capsys.readouterr().out
         assert "105" not in shown
         assert "DIFFERENCE: counted again from the rules, 1 row does not follow" in shown

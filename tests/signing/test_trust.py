@@ -17,11 +17,11 @@ from constat.proof.signing import (
     REJECTED,
     VALID,
     Envelope,
+    SignatureRequirements,
     Signer,
     SigningKey,
     Statement,
     TrustedKey,
-    Wanted,
     judge,
     read_envelope,
     sign_statement,
@@ -124,20 +124,25 @@ def test_several_signers_have_a_line_each() -> None:
     keys = only(ADA) | only(BOB)
     findings = judge(line() + line(BOB, meaning="audited"), keys, SUBJECT, LATER)
     assert [one.status for one in findings] == [VALID, VALID]
-    assert unmet(findings, Wanted(("approver", "auditor"), ((ADA.public.id, None),))) == ()
-    assert "as engine" in unmet(findings, Wanted(("approver", "engine")))[0]
-    assert unmet(findings, Wanted(("auditor",), meanings=("approved",)))
-    assert unmet(findings, Wanted(("auditor",), meanings=("approved", "audited"))) == ()
+    assert (
+        unmet(findings, SignatureRequirements(("approver", "auditor"), ((ADA.public.id, None),)))
+        == ()
+    )
+    assert "as engine" in unmet(findings, SignatureRequirements(("approver", "engine")))[0]
+    assert unmet(findings, SignatureRequirements(("auditor",), meanings=("approved",)))
+    assert (
+        unmet(findings, SignatureRequirements(("auditor",), meanings=("approved", "audited"))) == ()
+    )
 
 
 def test_a_named_key_must_have_signed_itself() -> None:
     carol = key("approver", "Carol", 3)
     findings = judge(line(), only(ADA) | only(carol), SUBJECT, LATER)
-    wanted = Wanted(("approver",), ((carol.public.id, "approver"),))
+    wanted = SignatureRequirements(("approver",), ((carol.public.id, "approver"),))
     (reason,) = unmet(findings, wanted)
     assert reason.startswith("there is no valid signature as approver by the key ")
-    assert unmet(findings, Wanted((), ((ADA.public.id, "approver"),))) == ()
-    assert unmet(findings, Wanted((), ((ADA.public.id, "auditor"),)))
+    assert unmet(findings, SignatureRequirements((), ((ADA.public.id, "approver"),))) == ()
+    assert unmet(findings, SignatureRequirements((), ((ADA.public.id, "auditor"),)))
 
 
 @pytest.mark.parametrize(
@@ -168,17 +173,21 @@ def test_a_file_of_more_signatures_or_bytes_than_are_read_is_rejected_at_once() 
 
 def test_what_is_missing_is_said_with_the_role_and_the_meaning() -> None:
     key_id = ADA.public.id
-    assert unmet((), Wanted(("approver",), ((key_id, None), (key_id, "engine")), ("audited",))) == (
+    assert unmet(
+        (), SignatureRequirements(("approver",), ((key_id, None), (key_id, "engine")), ("audited",))
+    ) == (
         "there is no valid signature as approver that means audited",
         f"there is no valid signature by the key {key_id[7:23]} that means audited",
         f"there is no valid signature as engine by the key {key_id[7:23]} that means audited",
     )
-    assert unmet((), Wanted(("approver",))) == ("there is no valid signature as approver",)
+    assert unmet((), SignatureRequirements(("approver",))) == (
+        "there is no valid signature as approver",
+    )
 
 
 def test_an_empty_file_has_no_signatures() -> None:
     assert judge(b"", only(ADA), SUBJECT, LATER) == ()
-    assert unmet((), Wanted(("approver",)))
+    assert unmet((), SignatureRequirements(("approver",)))
 
 
 WHOLE = line()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from constat.logic import Kind
 from constat.model.retrying import arguments_of
-from constat.tiers.model import facts_prompt, tell_tool, tellings
+from constat.tiers.model import facts_prompt, key_answers, tell_tool
 from tests.tiers.building import declare
 
 ANY = st.recursive(
@@ -48,7 +48,7 @@ def test_whatever_is_told_rows_have_the_key_the_types_and_a_bounded_confidence(
     except ValueError:
         return
     policy = Decimal("0.6"), Decimal("0.8")
-    found = tellings(arguments, predicate, {0: ("a",), 1: ("b",)}, policy)
+    found = key_answers(arguments, predicate, {0: ("a",), 1: ("b",)}, policy)
     for number, key in ((0, "a"), (1, "b")):
         telling = found[number]
         assert bool(telling.rows) != bool(telling.reason)

@@ -19,7 +19,7 @@ from constat.project import load_project
 from constat.tiers import TierAnswer, TierSettings
 from constat.tiers.building import _row as row_of_certificate
 from constat.tiers.cache import answer_text, concerns, read_answer
-from constat.tiers.model import facts_prompt, tell_tool, tellings
+from constat.tiers.model import facts_prompt, key_answers, tell_tool
 from tests.structures import EXPRESSION, LIST, TYPES, structure, structures
 from tests.tiers.building import configured, declare, open_rows, reasons, rows, setting
 
@@ -258,7 +258,7 @@ def test_a_model_is_told_the_type_and_held_to_it() -> None:
     for text, wanted in (*told, ("$Named(a\u0007, $Zero)", "")):
         reply = {"answers": [{"key": 0, "known": True, "rows": [{"e": text}]}]}
         arguments = arguments_of(json.dumps(reply), tell_tool(predicate))
-        found = tellings(arguments, predicate, {0: ("o1",)}, policy)[0]
+        found = key_answers(arguments, predicate, {0: ("o1",)}, policy)[0]
         assert found.rows == ((("o1", wanted),) if wanted else ())
         assert bool(found.reason) is not bool(wanted)
 

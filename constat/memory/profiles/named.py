@@ -120,7 +120,7 @@ def made_by(
             "C0804", f"`{name}` is none of the four designs", help="ask for a context"
         )
         raise ConstatError([told])
-    return makers[name](memory, messages, _Asked(model, now, write))
+    return makers[name](memory, messages, _ProfileRequest(model, now, write))
 
 
 def events(memory: Memory) -> tuple[tuple[str, Checkpoint], ...]:
@@ -133,7 +133,7 @@ def events(memory: Memory) -> tuple[tuple[str, Checkpoint], ...]:
 
 
 @frozen
-class _Asked:
+class _ProfileRequest:
     """For which model, whether it is done whatever the threshold is, and a model for its words."""
 
     model: str
@@ -141,7 +141,7 @@ class _Asked:
     write: Callable[[str], str] | None
 
 
-def _by_scratchpad(memory: Memory, messages: tuple[Message, ...], asked: _Asked) -> Made:
+def _by_scratchpad(memory: Memory, messages: tuple[Message, ...], asked: _ProfileRequest) -> Made:
     window = Window(context_limit(asked.model)) if asked.model else scratchpad.WINDOW
     compressor = scratchpad.ContextCompressor(memory, window, asked.write)
     if not (asked.now or compressor.is_needed(messages)):
@@ -151,7 +151,7 @@ def _by_scratchpad(memory: Memory, messages: tuple[Message, ...], asked: _Asked)
     return _kept(memory, "001", messages, found.messages, block)
 
 
-def _by_proactive(memory: Memory, messages: tuple[Message, ...], asked: _Asked) -> Made:
+def _by_proactive(memory: Memory, messages: tuple[Message, ...], asked: _ProfileRequest) -> Made:
     # A log tells no times: all of it is long ago.
     timed = tuple(Timed(number, one, 0.0) for number, one in enumerate(messages))
     limit = context_limit(asked.model) if asked.model else proactive.WINDOW.limit
@@ -165,7 +165,7 @@ def _by_proactive(memory: Memory, messages: tuple[Message, ...], asked: _Asked) 
     return _kept(memory, "002", messages, found, block)
 
 
-def _by_summarising(memory: Memory, messages: tuple[Message, ...], asked: _Asked) -> Made:
+def _by_summarising(memory: Memory, messages: tuple[Message, ...], asked: _ProfileRequest) -> Made:
     config = summarising.config_for(asked.model) if asked.model else summarising.CompactionConfig()
     if not (asked.now or summarising.should_compact(messages, config)):
         return Made(messages, "", f"the trigger is {summarising.threshold(config):,} tokens")
@@ -177,7 +177,7 @@ def _by_summarising(memory: Memory, messages: tuple[Message, ...], asked: _Asked
     return _kept(memory, "003", messages, found.compacted_messages, block)
 
 
-def _by_checkpoints(memory: Memory, messages: tuple[Message, ...], asked: _Asked) -> Made:
+def _by_checkpoints(memory: Memory, messages: tuple[Message, ...], asked: _ProfileRequest) -> Made:
     compaction = checkpoints.Compaction(memory, asked.write)
     if not (asked.now or compaction.needed(messages_tokens(messages))):
         return Made(messages, "", f"the threshold is {checkpoints.THRESHOLD_TOKENS:,} tokens")

@@ -1,7 +1,7 @@
 """What of a session is needed to answer a question beyond `prove`.
 
 In: a session's parts. Out: one value that is handed to whatever answers. Invariant: nobody keeps it
-longer than the question. Example: `bench.evaluating(observe)` gives the tiers for one evaluation.
+longer than the question. Example: `parts.evaluating(observe)` gives the tiers for one evaluation.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Evaluating(Protocol):
 
 
 @frozen
-class Bench:
+class SessionParts:
     """What of a session is needed to answer: its project and program, and how it evaluates."""
 
     project: Project
@@ -70,7 +70,7 @@ class Bench:
     said: set[Value] = field(default_factory=set)
     """Values that goals have named: these need not come from a row."""
 
-    def begun(self) -> Bench:
+    def begun(self) -> SessionParts:
         """Give the same for an answer that begins now: all its evaluations share the limits."""
         limits = self.limits.begun()
         return replace(
