@@ -219,8 +219,11 @@ class Api:
                 self._description = self._read(self._local(self.setting.spec_file))
         return self._description
 
-    def fresh(self, until: float) -> tuple[Description | None, Description]:
-        """Ask for the description again; give the one before, if there was one, and this one."""
+    def fresh(self, until: float, *, kept: bool = True) -> tuple[Description | None, Description]:
+        """Ask for the description again; give the one before, if there was one, and this one.
+
+        Where it is not `kept`, goals go by the one before.
+        """
         before = None
         try:
             before = self.description(until)
@@ -235,10 +238,12 @@ class Api:
             return before, before
         if content is None:
             raise ApiError("its description has not changed, and is not kept", UNDESCRIBED)
-        self._description = self._read(content)
-        self.seen_at = now()
-        self._keep(content, tag)
-        return before, self._description
+        found = self._read(content)
+        if kept:
+            self._description = found
+            self.seen_at = now()
+            self._keep(content, tag)
+        return before, found
 
     def _read(self, content: bytes) -> Description:
         document = self._parsed(content)

@@ -372,19 +372,20 @@ def refresh_command(database: str | None, *, form: str, project: str | None) -> 
     """
     with Session(project) as session, asked(session):
         found = session.catalog.refresh(database)
+        apis = session.project.apis
         note_trouble(session.catalog.trouble)
     if form == "json":
         write_json({"databases": [_refresh_json(one) for one in found]})
     for one in found if form == "text" else ():
-        write(_text(one))
+        write(_text(one, "operation" if one.name in apis else "table"))
     return 2 if any(one.failure for one in found) else 0
 
 
-def _text(one: Refreshed) -> str:
+def _text(one: Refreshed, what: str) -> str:
     if one.failure:
         return f"{one.name}: it does not answer: {one.failure}"
     state = "changed" if one.changed else "unchanged"
-    text = f"{one.name}: {counted(one.tables, 'table')}, {state}"
+    text = f"{one.name}: {counted(one.tables, what)}, {state}"
     return text + "".join(f"; {problem}" for problem in one.problems)
 
 

@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import stat
 import sys
-import time
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from constat.catalog.schema.checking import misfits
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.local import look
 from constat.diagnostics import ConstatError, Diagnostic, Severity, counted
+from constat.evaluation.clock import Clock, moment
 from constat.explore.sandbox.levels import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
 from constat.frozen import frozen
@@ -263,7 +263,8 @@ def _unchecked(project: Project, database: Database, table: str) -> Iterator[Fin
 
 def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> Iterator[Finding]:
     """Look at what an API says of itself, and at the declarations over it."""
-    from constat.apis import Api, ApiError, until_of  # noqa: PLC0415  loaded when it is used
+    from constat.apis import Api, ApiError, drift, until_of  # noqa: PLC0415  loaded when it is used
+    from constat.tiers.api import misfits as misfits_of_fields  # noqa: PLC0415  loaded when it is used
     from constat.tiers.api import prepare  # noqa: PLC0415  loaded when it is used
     from constat.tiers.declarations import api_columns  # noqa: PLC0415  loaded when it is used
 
@@ -273,8 +274,10 @@ def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> 
         yield Finding(
             check, WARNING, "it needs environment variables", f"set {', '.join(missing)}", "C0511"
         )
+    changed: list[str] = []
     try:
-        description = api.description(until_of(project.catalog.seconds))
+        before, description = api.fresh(until_of(project.catalog.seconds), kept=False)
+        changed += drift(before, description)
     except ApiError as problem:
         hint = dict(_HELPS).get(problem.code, f"`constat explain {problem.code}`")
         yield Finding(check, ERROR, problem.reason, hint, problem.code)
@@ -284,11 +287,19 @@ def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> 
         return
     finally:
         api.close()
+    if changed:
+        more = f"; and {len(changed) - _MOST_NAMED:,} more" if len(changed) > _MOST_NAMED else ""
+        said = f"its description has changed: {'; '.join(changed[:_MOST_NAMED])}{more}"
+        hint = f"`constat catalog refresh {setting.name}` has goals go by what it says now"
+        yield Finding(check, WARNING, said, hint)
     for predicate in predicates:
         try:
-            prepare(predicate, api_columns(predicate), description, api)
+            prepared = prepare(predicate, api_columns(predicate), description, api)
         except ConstatError as problem:
             yield from (told(check, one) for one in problem.diagnostics)
+        else:
+            doubts = misfits_of_fields(predicate, prepared, description)
+            yield from (told(check, one) for one in doubts)
     seen = f", as seen at {api.seen_at}" if api.seen_at else ""
     said = f"it describes {counted(len(description.operations), 'operation')}{seen}; read by"
     yield Finding(check, OK, f"{said} {counted(len(predicates), 'predicate')}")
@@ -300,12 +311,13 @@ def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> 
 def _documents(
     project: Project, setting: DocumentsSetting, predicates: list[Predicate]
 ) -> Iterator[Finding]:
-    """Read all documents of a name, and tell which cannot be."""
-    from constat.documents import Collection  # noqa: PLC0415  loaded when it is used
+    """Read all documents of a name; tell which cannot be, and hold declarations against others."""
+    from constat.tiers.documents import DocumentTier  # noqa: PLC0415  loaded when it is used
 
     check = f"documents {setting.name}"
-    collection = Collection(setting, project.folder, project.state)
-    documents = collection.documents(time.monotonic() + _SECONDS_OF_DOCUMENTS)
+    tier = DocumentTier(project, lambda _: None)
+    tier.start(_SECONDS_OF_DOCUMENTS)
+    documents = tier.documents(setting.name)
     failed = [one for one in documents if one.failure]
     for one in failed[:_MOST_NAMED]:
         yield Finding(check, WARNING, f"{one.name}: {one.failure}", "mend or leave it out", "C0581")
@@ -317,6 +329,10 @@ def _documents(
     elif not predicates:
         hint = f'`.input notice(source = "{setting.name}", pattern = "Notice: {{days}} days")`'
         yield Finding(check, NOTE, "no predicate asks them", hint)
+    if len(documents) > len(failed):
+        clock = Clock(moment() + _SECONDS_OF_DOCUMENTS)
+        doubts = (one for each in predicates for one in tier.misfits(each, clock))
+        yield from (told(check, one) for one in doubts)
 
 
 def with_sources(checked: Checked, project: Project, *, whole: bool) -> Checked:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.apis import Api, ApiError, PathError, Shape, read_path
-from constat.apis.operations import DECIMAL, NUMBER, TRUTH
+from constat.apis.operations import DAY, DECIMAL, MOMENT, NUMBER, TRUTH
+from constat.apis.shapes import path_text
 from constat.catalog import read_column
-from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.evaluation import (
     Agent,
     Attestation,
@@ -26,14 +28,14 @@ from constat.evaluation import (
     QueryRun,
 )
 from constat.frozen import frozen
-from constat.logic import Kind, display_value
+from constat.logic import Kind, display_value, null_words
 from constat.project.apis import STRICT
 from constat.tiers.database import Fetched, RowReader, told_of
 from constat.tiers.declarations import api_columns
 from constat.tiers.tier import API, TierAnswer, content_hash, failed, scrubbed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from constat.apis import Answered, Description, Operation
     from constat.catalog import Cell
@@ -380,6 +382,59 @@ def _check_fields(
         message = f"`{operation.name}` gives no field `{'.'.join(steps)}`"
         hint = f'write `columns="{column} = {inner}"`'
         raise _mistake(predicate, "C0573", message, hint)
+
+
+_KINDS: Final = MappingProxyType(
+    {
+        NUMBER: Kind.NUMBER,
+        DECIMAL: Kind.DECIMAL,
+        TRUTH: Kind.BOOL,
+        DAY: Kind.DATE,
+        MOMENT: Kind.TIMESTAMP,
+    }
+)
+_NUMBERS: Final = (Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL, Kind.FLOAT)
+_TIMES: Final = (Kind.DATE, Kind.TIMESTAMP)
+_NEVER: Final = MappingProxyType(
+    {
+        NUMBER: (*_TIMES, Kind.BOOL),
+        DECIMAL: (*_TIMES, Kind.BOOL),
+        TRUTH: (*_NUMBERS, *_TIMES),
+        DAY: (*_NUMBERS, Kind.BOOL),
+        MOMENT: (*_NUMBERS, Kind.BOOL),
+    }
+)
+"""Kinds of columns that no value of a field can be, by what its description says of it."""
+
+
+def misfits(
+    predicate: Predicate, prepared: _Prepared, description: Description
+) -> Iterator[Diagnostic]:
+    """Hold a declaration against what the description says of the fields, as it is now."""
+    known = {one.path: one for one in description.fields(prepared.operation).fields}
+    shape, words = prepared.shape, null_words(predicate)
+    for place, path in zip(prepared.places, shape.columns, strict=True):
+        field = known.get(path.steps if path.whole else (*shape.rows.steps, *path.steps))
+        if field is None:
+            continue
+        column = predicate.columns[place]
+        of = f"field `{path_text(field.path)}` of `{prepared.operation.name}`"
+        if column.kind in _NEVER.get(field.kind, ()):
+            kind = _KINDS[field.kind].value
+            said = (
+                f"{of} is of type {field.kind}, and `{column.name}` is declared {column.type_name}"
+            )
+            yield _doubt(predicate, said, f"write `{column.name}: {kind}`", Severity.WARNING)
+        if field.nullable and words[place] == "error":
+            said = f"{of} may be missing, and its declaration does not say what that means"
+            hint = f"write `@[null = maybe] {column.name}: {column.type_name}`"
+            yield _doubt(predicate, said, hint, Severity.NOTE)
+
+
+def _doubt(predicate: Predicate, said: str, hint: str, severity: Severity) -> Diagnostic:
+    span = predicate.source.span if predicate.source else predicate.span
+    text = f"`{predicate.name}`: {said}"
+    return Diagnostic("C0854", text, span, severity=severity, help=hint)
 
 
 def _mistake(predicate: Predicate, code: str, message: str, hint: str) -> ConstatError:

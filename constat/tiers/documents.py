@@ -10,7 +10,7 @@ import hashlib
 import time
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import Diagnostic
+from constat.diagnostics import Diagnostic, Severity
 from constat.documents import Collection, Finder, PatternError, read_pattern
 from constat.documents.extraction import COLUMNS, PLACES, QUOTES, TABLE
 from constat.documents.extraction import DOCUMENT as NAMED
@@ -53,6 +53,10 @@ if TYPE_CHECKING:
     from constat.project.documents import DocumentsSetting
 
 _SECONDS: Final = 60.0
+_MOST_TOLD: Final = 8
+_MOST_SEEN: Final = 1_000
+_MOST_SHOWN: Final = 400
+_LONGEST: Final = 60
 _ITSELF: Final = "constat text 1"
 """Who is named where the text of a document is the file itself, decoded and nothing else."""
 
@@ -125,6 +129,12 @@ class DocumentTier:
         for one in list(self._collections.values()):
             one.cancel()
 
+    def documents(self, name: str) -> tuple[Document, ...]:
+        """Read the documents of a source, once in an evaluation."""
+        if name not in self._read:
+            self._read[name] = self._collection(name).documents(self._end())
+        return self._read[name]
+
     def answer(self, demand: Demand) -> TierAnswer:
         """Look for rows in every document that may be asked about."""
         predicate = demand.predicate
@@ -139,9 +149,7 @@ class DocumentTier:
             pairs = dict(zip(demand.columns, key, strict=True))
             groups.setdefault(tuple(pairs[place] for place in asked), []).append(key)
         began = time.perf_counter()
-        if name not in self._read:
-            self._read[name] = self._collection(name).documents(self._end())
-        documents = self._read[name]
+        documents = self.documents(name)
         answers = [
             self._of_group(demand, finder, documents, quote, tuple(keys))
             for quote, keys in groups.items()
@@ -157,6 +165,24 @@ class DocumentTier:
             (),
             {key: reason for answer in answers for key, reason in answer.remarks.items()},
         )
+
+    def misfits(self, predicate: Predicate, clock: Clock) -> Iterator[Diagnostic]:
+        """Hold a declaration against what the documents say, as they are now."""
+        name = predicate.source.name if predicate.source else ""
+        finder = finder_of(predicate, self._project.documents[name])
+        if finder.rows == QUOTES:
+            return
+        read = [one for one in self.documents(name) if not one.failure]
+        said = [self._of_document(finder, predicate, one, (), clock) for one in read]
+        reasons = [reason for one in said for reason in one.failures]
+        reasons += [one.reason for each in said for one in each.openings]
+        if not reasons and not any(one.portions for one in said):
+            looked = f"no document of `{name}` has what it looks for, {described(predicate)}"
+            yield _misfit(predicate, looked, _nearest(finder, read))
+        for one in dict.fromkeys(reasons[:_MOST_TOLD]):
+            more = len(reasons) - _MOST_TOLD if one == reasons[:_MOST_TOLD][-1] else 0
+            also = f", and {more:,} more of this kind" if more > 0 else ""
+            yield _misfit(predicate, f"{one}{also}", "mend the document, or the declaration")
 
     def _of_group(
         self,
@@ -252,6 +278,26 @@ class DocumentTier:
 
     def _end(self) -> float:
         return time.monotonic() + _SECONDS if self._until is None else self._until
+
+
+def _misfit(predicate: Predicate, message: str, hint: str) -> Diagnostic:
+    span = predicate.source.span if predicate.source else predicate.span
+    text = f"`{predicate.name}`: {message}"
+    return Diagnostic("C0854", text, span, severity=Severity.WARNING, help=hint)
+
+
+def _nearest(finder: Finder, documents: Sequence[Document]) -> str:
+    """Say what documents have of the kind that is looked for, such as the headings of tables."""
+    parsed = [one.parsed for one in documents if one.parsed is not None]
+    what = "headings of tables"
+    if finder.section and not any(one.within(finder.section) for one in parsed):
+        what, known = "sections", [each.title for one in parsed for each in one.sections]
+    elif finder.rows == TABLE:
+        known = [head for one in parsed for table in one.tables for head in table.header]
+    else:
+        what, known = "keys of lines", [each.key for one in parsed for each in one.fields()]
+    listed = ", ".join(f"`{one[:_LONGEST]}`" for one in dict.fromkeys(known[:_MOST_SEEN]))
+    return f"there are {what} {listed[:_MOST_SHOWN]}" if known else f"there are no {what}"
 
 
 class _Evidences:

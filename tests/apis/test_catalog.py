@@ -143,3 +143,47 @@ def test_doctor_looks_at_apis_and_the_declarations_over_them(
         found = [one for one in diagnose(session.project.folder) if one.check == "API crm"]
     assert "C0573" in {one.code for one in found}
     assert "5 operations" in found[-1].message
+
+
+def test_doctor_tells_a_description_that_has_changed_and_leaves_goals_by_the_one_before(
+    crm: Callable[..., Session], server: Served
+) -> None:
+    rules = """
+    .decl ordered(customer: symbol, id: number, total: Decimal)
+    .input ordered(source="crm", operation="listOrders", required="customer", rows="orders[]")
+    """
+
+    def told(session: Session) -> list[tuple[str, str]]:
+        found = diagnose(session.project.folder)
+        return [(one.state, one.message) for one in found if one.check == "API crm"]
+
+    with crm(rules) as session:
+        assert [state for state, _ in told(session)] == ["ok"]
+        changed = json.dumps(SPEC).replace('"id": {"type": "integer"}', '"id": {"type": "boolean"}')
+        changed = changed.replace('"required": ["id", "total", "lines"]', '"required": ["id"]')
+        server.state["spec"] = json.loads(changed)
+        for _ in range(2):  # it is told as long as nobody has the description read anew
+            states = told(session)
+            assert [state for state, _ in states] == ["warning", "warning", "note", "ok"]
+            description, misfit, missing, _ = (message for _, message in states)
+            assert "operation `listOrders`: field `orders[].id` has changed" in description
+            assert "is of type boolean, and `id` is declared number" in misfit
+            assert "field `orders[].total` of `listOrders` may be missing" in missing
+        assert session.catalog.refresh("crm")[0].changed
+        assert [state for state, _ in told(session)] == ["warning", "note", "ok"]
+
+
+def test_a_description_in_a_file_that_has_changed_is_told(project: Project, opened: Open) -> None:
+    folder = project(
+        "url: http://127.0.0.1:9\nspec_file: crm.json\nprivate: true", ".decl p(x: symbol)\n"
+    )
+    (folder / "crm.json").write_text(json.dumps(SPEC))
+    with opened(folder) as session:
+        assert session.catalog.refresh("crm")[0].problems == ()
+    (folder / "crm.json").write_text(json.dumps(SPEC).replace('"total"', '"sum"'))
+    with opened(folder) as session:
+        (found,) = session.catalog.refresh("crm")
+    assert found.problems[-2:] == (
+        "operation `listOrders`: column `orders[].total` is gone",
+        "operation `listOrders`: column `orders[].sum` is new",
+    )

@@ -11,6 +11,7 @@ from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.project import load_project
 from constat.session import Session
+from constat.session.diagnosis import diagnose
 from tests.documents.conftest import Write
 from tests.examples.projects import ROOT, prove_and_read_again
 
@@ -194,3 +195,27 @@ def test_the_example_finds_the_invoices_that_charge_too_much() -> None:
         result = session.prove('may_be_left("Cedar plc", 60)')
     reasons = [one["reason"] for one in json.loads(result.certificate)["open"]]
     assert any("contracts/cedar.txt, line 3, says of notice" in one for one in reasons)
+
+
+def test_doctor_holds_declarations_against_what_documents_say(write: Write) -> None:
+    rules = """
+    .decl fee(document: symbol, amount: Decimal)
+    .input fee(source = "papers", pattern = "Fee: {amount} EUR")
+    .decl price(item: symbol, price: Decimal)
+    .input price(source = "papers", rows = "table")
+    .decl quoted(quote: symbol)
+    .input quoted(source = "papers", rows = "quotes", required = "quote")
+    """
+
+    def told(folder: Path) -> list[tuple[str, str]]:
+        found = [one for one in diagnose(folder) if one.check == "documents papers"]
+        return [(one.message, one.help) for one in found if one.state == "warning"]
+
+    table = "| Item | Price |\n|---|---|\n| nut | 3.50 |\n"
+    assert told(write(rules, a_md=f"Fee: 12 EUR\n\n{table}")) == []
+    changed = table.replace("Price", "Amount").replace("3.50", "3.50 EUR")
+    folder = write(rules, a_md=f"Fee: twelve EUR\n\n{changed}")
+    (fee, _), (price, headings) = told(folder)
+    assert "papers/a.md, line 1, says of fee, column amount (declared Decimal)" in fee
+    assert 'no document of `papers` has what it looks for, rows = "table"' in price
+    assert headings == "there are headings of tables `Item`, `Amount`"

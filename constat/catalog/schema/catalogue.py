@@ -309,12 +309,11 @@ class SchemaManager:
     def _differing(self, kept: KeptSource, look: Look) -> tuple[str, ...]:
         """Tell how a source differs from what was read of it before, by the same configuration.
 
-        An API tells it of its description.
+        An API tells it of a description that was asked for anew.
         """
-        source = self._sources[kept.name]
-        if look.schema is None or not isinstance(source, Database):
+        if look.schema is None or look.changes:
             return look.changes
-        if kept.setting != self._setting(source):
+        if kept.setting != self._setting(self._sources[kept.name]):
             return ()
         documents = (
             self._index.document(one.source, one.label) for one in self._index.tables(kept.name)

@@ -243,13 +243,18 @@ def changes(before: Iterable[TableSchema], after: Iterable[TableSchema]) -> Iter
     Of a table whose columns are not known now nothing is said but that; guesses are left out.
     """
     old, new = ({one.label: one for one in tables} for tables in (before, after))
-    yield from (f"table `{name}` is gone" for name in sorted(old.keys() - new.keys()))
-    yield from (f"table `{name}` is new" for name in sorted(new.keys() - old.keys()))
+    yield from (f"{_called(old[name])} is gone" for name in sorted(old.keys() - new.keys()))
+    yield from (f"{_called(new[name])} is new" for name in sorted(new.keys() - old.keys()))
     for name in sorted(old.keys() & new.keys()):
-        if new[name].columns:
-            yield from (f"table `{name}`: {one}" for one in _table_changes(old[name], new[name]))
+        called = _called(new[name])
+        if new[name].columns or new[name].kind == OPERATION:
+            yield from (f"{called}: {one}" for one in _table_changes(old[name], new[name]))
         elif old[name].columns:
-            yield f"table `{name}`: its columns are not known now"
+            yield f"{called}: its columns are not known now"
+
+
+def _called(table: TableSchema) -> str:
+    return f"{'operation' if table.kind == OPERATION else 'table'} `{table.label}`"
 
 
 _PARTLY: Final = re.compile(r"\bin [0-9,]+ of [0-9,]+ read\b")
