@@ -8,22 +8,16 @@ without a proof in the form that the independent checker verifies; the two share
 
 from constat.proof.certificate import build_certificate
 from constat.proof.decide import Decision, decide
-from constat.proof.missing import Gap, RecordedExternals, Supposition
 from constat.proof.proofs import UnsupportedError
 from constat.proof.render import render_tree, tree_to_json
 from constat.proof.shown import SourceShown
 from constat.proof.tree import GapShown, Step, Tree, proof_tree
-from constat.proof.whynot import Attempt
 
 __all__ = [
-    "Attempt",
     "Decision",
-    "Gap",
     "GapShown",
-    "RecordedExternals",
     "SourceShown",
     "Step",
-    "Supposition",
     "Tree",
     "UnsupportedError",
     "build_certificate",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import field, replace
 from decimal import Decimal
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -22,23 +24,13 @@ from constat.frozen import frozen
 from constat.logic import OPEN, Constant, Kind, NullCell, Variable, is_wildcard
 from constat.plan import unproductive
 from constat.proof.encoding import SharedValues, canonical, structures_in
-from constat.proof.levels import MILLION
-from constat.proof.missing import (
-    Budget,
-    Gap,
-    Replay,
-    deciding_cells,
-    find_gaps,
-    minimal_reading,
-    unknown_rows,
-)
+from constat.proof.levels import MILLION, Ranking
 from constat.proof.projection import has_given, with_projections
 from constat.proof.proofs import Proof, RuleNode, UnshownError, UnsupportedError
 from constat.proof.reading import LateError, Reading, TooLargeError, accepting_reading, hard_reading
-from constat.proof.topk import first_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import (
@@ -54,8 +46,9 @@ if TYPE_CHECKING:
         Outcome,
     )
     from constat.logic import Atom, OpenRow, Row
+    from constat.proof.missing import Gap, Replay
     from constat.proof.outside import Fact
-    from constat.proof.topk import Ranking
+    from constat.proof.proofs import Node
 
 # It is an upper bound of every outcome, so "unresolved" follows from it whatever the limit cut
 # off, and its certificate is as small as the rules.
@@ -296,9 +289,9 @@ def _once(  # noqa: PLR0913, PLR0917  as above
     exhaust = wanted.exhaust or wanted.every
     outcome = engine.evaluate(projected, goal, externals, bounds, exhaust=exhaust, observe=observe)
     # The proof has what evaluation left of the time, and a grace.
-    budget = Budget(seconds=min(limits.left, _REPLAY_SECONDS))
-    replay = Replay(engine, outcome, externals, limits, budget)
-    deciding = _Deciding(replay, outcome, wanted, proving)
+    left = (time.monotonic(), min(limits.left, _REPLAY_SECONDS))
+    replay = cache(partial(_replay, engine, outcome, externals, limits, left))
+    deciding = _Deciding(replay, limits, outcome, wanted, proving)
     strength = outcome.strength(goal)
     try:
         if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
@@ -313,6 +306,20 @@ def _once(  # noqa: PLR0913, PLR0917  as above
         return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
     finally:
         proving.release()
+
+
+def _replay(
+    engine: Engine,
+    outcome: Outcome,
+    externals: Externals,
+    limits: Limits,
+    left: tuple[float, float],
+) -> Replay:
+    """Make the outcome ready to be evaluated again; `left` is when, and for how many seconds."""
+    from constat.proof.missing import Budget, Replay  # noqa: PLC0415  loaded when it is used
+
+    started, seconds = left
+    return Replay(engine, outcome, externals, limits, Budget(seconds=seconds, started=started))
 
 
 def _short(decision: Decision) -> Decision:
@@ -365,7 +372,8 @@ def _decided(deciding: _Deciding, strength: int) -> Decision:
 class _Deciding:
     """Makes the decision for a goal whose strength is known, as long as `clock` allows."""
 
-    replay: Replay
+    replay: Callable[[], Replay]
+    limits: Limits
     outcome: Outcome
     wanted: _Wanted
     clock: Clock
@@ -382,10 +390,12 @@ class _Deciding:
 
     def under(self, *, proved: bool) -> Decision:
         """Decide under a minimal set of assumptions, as far as proofs can show that it is."""
+        from constat.proof.missing import minimal_reading  # noqa: PLC0415  loaded when it is used
+
         every = accepting_reading(self.outcome, self.clock)
         first, best = self.proven(every, proved=proved)
         wanted = CERTAIN if proved else ABSENT
-        found = minimal_reading(self.replay, every, first.used_assumptions(), wanted)
+        found = minimal_reading(self.replay(), every, first.used_assumptions(), wanted)
         try:
             # Only a confidence that no other set of assumptions beats is exact.
             proof, _ = self.proven(replace(found.reading, clock=self.clock), proved=proved)
@@ -413,11 +423,11 @@ class _Deciding:
         if not self.wanted.exhaust or (certain and ranking is None):
             return proof, None
         # A better proof is worth the time that was allowed, and no grace.
-        reading = replace(reading, clock=self.replay.limits.running())
+        reading = replace(reading, clock=self.limits.running())
         better = Proof(reading, self.outcome.goal)
         better.left_out = proof.left_out
         try:
-            better.prefer(first_nodes(reading, answers, _BEST_STEPS, ranking))
+            better.prefer(_first_nodes(reading, answers, _BEST_STEPS, ranking))
             better.show(answers, bounded=False)
         except TooLargeError:
             return proof, None
@@ -431,7 +441,7 @@ class _Deciding:
         except UnshownError as unshown:
             # One of them rests on an absence that a certificate cannot show; others need not.
             try:
-                nodes = first_nodes(reading, answers, _BEST_STEPS, self.wanted.ranking)
+                nodes = _first_nodes(reading, answers, _BEST_STEPS, self.wanted.ranking)
             except TooLargeError:
                 raise unshown from None
             proof = Proof(reading, self.outcome.goal)
@@ -467,6 +477,14 @@ class _Deciding:
         )
 
 
+def _first_nodes(
+    reading: Reading, answers: tuple[Fact, ...], steps: int, ranking: Ranking | None
+) -> dict[Fact, Node]:
+    from constat.proof.topk import first_nodes  # noqa: PLC0415  loaded when it is used
+
+    return first_nodes(reading, answers, steps, ranking)
+
+
 def confidence_of(proof: Proof) -> int:
     """Return the confidence of the best answer, or of the goal's absence, in millionths."""
     if not proof.answers:
@@ -475,11 +493,11 @@ def confidence_of(proof: Proof) -> int:
 
 
 def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
-    replay, outcome = deciding.replay, deciding.outcome
+    outcome = deciding.outcome
     if outcome.stopped not in {"", "settled"}:
         return _undecided(outcome, _nothing_claimed(outcome))
     try:
-        proof = _possible(hard_reading(outcome, replay.limits.running()))
+        proof = _possible(hard_reading(outcome, deciding.limits.running()))
     except LateError as late:
         return _undecided(outcome, _nothing_claimed(outcome), limit=str(late))
     except TooLargeError:
@@ -488,14 +506,22 @@ def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
     if answers_in(proof.reading, outcome.goal) or not _is_possible(proof):
         return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
-    gaps, left = find_gaps(replay, proof)
-    if not gaps:
-        gaps, left = _of_unknown_cells(replay, proof)
+    gaps, left = _gaps(deciding.replay(), proof)
     return replace(_undecided(outcome, proof, gaps=gaps, limit=limit), gaps_left=left)
 
 
-def _of_unknown_cells(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
-    """Name the cells that nobody knows and that would decide the goal, where no row is open."""
+def _gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
+    """Name what would decide the goal: open rows; where there is none, cells that nobody knows."""
+    from constat.proof.missing import (  # noqa: PLC0415  loaded when it is used
+        Gap,
+        deciding_cells,
+        find_gaps,
+        unknown_rows,
+    )
+
+    gaps, left = find_gaps(replay, proof)
+    if gaps:
+        return gaps, left
     covered = proof.slice.outside.usage.every()
     rows = [one for one in unknown_rows(replay.outcome) if one.is_among(covered)]
     rows = list(deciding_cells(replay, rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
+from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
     from constat.proof.proofs import Proof
 
 MILLION: Final = 1_000_000
+
+
+class Ranking(Enum):
+    """What counts among proofs of equal confidence; a more confident one always comes first.
+
+    ``SIZE`` is that of the proof as a tree, in which a fact counts as often as it is used: the
+    least number of different facts is NP-hard to find.
+    """
+
+    HEIGHT = "height"
+    SIZE = "size"
 
 
 def millionths(value: Decimal) -> int:

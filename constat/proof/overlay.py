@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 STANDS: Final = "rule.stands"
 """The predicate that guards a rule which is supposed not to hold; no program can declare it."""
 
-UNAPPROVED: Final = "rule.approved"
-"""The predicate that guards a rule which nobody approved; no program can declare it."""
-
 
 @frozen
 class Removal:

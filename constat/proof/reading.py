@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 _One = TypeVar("_One")
 _ROWS: Final = 4_096
 
+UNAPPROVED: Final = "rule.approved"
+"""The predicate that guards a rule which nobody approved; no program can declare it."""
+
 
 class TooLargeError(Exception):
     """The slice takes more steps than allowed."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from constat.diagnostics import counted
 from constat.logic import SPOKEN
 from constat.proof.levels import LEVEL_WORDS
-from constat.proof.overlay import UNAPPROVED
+from constat.proof.reading import UNAPPROVED
 from constat.proof.sentences import ASKED
 from constat.proof.shown import attested_lines
 

@@ -6,7 +6,6 @@ import heapq
 import time
 from collections import deque
 from dataclasses import replace
-from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
@@ -20,7 +19,7 @@ from constat.proof.derivations import (
     Ways,
     settle,
 )
-from constat.proof.levels import MILLION, rule_confidence
+from constat.proof.levels import MILLION, Ranking, rule_confidence
 from constat.proof.proofs import FactNode
 from constat.proof.reading import TooLargeError
 
@@ -41,17 +40,6 @@ if TYPE_CHECKING:
 # the part is cut again.
 # The number of proofs may be exponential, so everything is bounded by steps and time; proofs that
 # were found and not yet given out come in order before the list ends.
-
-
-class Ranking(Enum):
-    """What counts among proofs of equal confidence; a more confident one always comes first.
-
-    ``SIZE`` is that of the proof as a tree, in which a fact counts as often as it is used: the
-    least number of different facts is NP-hard to find.
-    """
-
-    HEIGHT = "height"
-    SIZE = "size"
 
 
 Rank = tuple[int, int]

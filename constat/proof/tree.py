@@ -18,7 +18,6 @@ from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.proof.instances import AggregateCode, NegativeCode, opened
 from constat.proof.levels import Completeness, millionths, spell
-from constat.proof.missing import edit_of, is_contested
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
@@ -34,7 +33,6 @@ from constat.proof.sentences import (
     show_fact,
 )
 from constat.proof.shown import Outsides, SourceShown, source_shown, sources_shown
-from constat.proof.whynot import attempts_at
 from constat.syntax import print_row, print_rule, print_wanted
 
 if TYPE_CHECKING:
@@ -87,6 +85,8 @@ class GapShown:
     @property
     def contested(self) -> bool:
         """Whether only the source itself can decide it: stating the fact changes nothing."""
+        from constat.proof.missing import is_contested  # noqa: PLC0415  loaded when it is used
+
         return is_contested(self.reason)
 
 
@@ -121,7 +121,31 @@ def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
     builder = _Builder(decision, speech)
     roots = tuple(builder.steps_for(decision.answers))
     predicates = decision.reading.program.program.predicates
-    gaps = tuple(
+    return Tree(
+        print_row(predicates[decision.goal.predicate], opened(decision.proof.pattern)),
+        decision.verdict.value,
+        spell(millionths(decision.confidence)),
+        decision.exact,
+        tuple(assumption.text for assumption in decision.assumptions),
+        roots,
+        tuple(builder.finished()),
+        _attempts(decision, speech),
+        () if decision.answers else _looked_up(decision),
+        _gaps(decision, speech),
+        _failures(decision),
+        decision.limit or decision.outcome.stopped,
+        gaps_left=decision.gaps_left,
+    )
+
+
+def _gaps(decision: Decision, speech: Speech) -> tuple[GapShown, ...]:
+    """Return what is open, where something is."""
+    if not decision.gaps:
+        return ()
+    from constat.proof.missing import edit_of  # noqa: PLC0415  loaded when it is used
+
+    predicates = decision.reading.program.program.predicates
+    return tuple(
         GapShown(
             print_wanted(predicates[gap.predicate], gap.row),
             gap.reason,
@@ -133,21 +157,15 @@ def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
         )
         for gap in decision.gaps
     )
-    return Tree(
-        print_row(predicates[decision.goal.predicate], opened(decision.proof.pattern)),
-        decision.verdict.value,
-        spell(millionths(decision.confidence)),
-        decision.exact,
-        tuple(assumption.text for assumption in decision.assumptions),
-        roots,
-        tuple(builder.finished()),
-        () if decision.answers else attempts_at(decision, speech),
-        () if decision.answers else _looked_up(decision),
-        gaps,
-        _failures(decision),
-        decision.limit or decision.outcome.stopped,
-        gaps_left=decision.gaps_left,
-    )
+
+
+def _attempts(decision: Decision, speech: Speech) -> tuple[Attempt, ...]:
+    """Return what was tried in vain, where there is no answer."""
+    if decision.answers:
+        return ()
+    from constat.proof.whynot import attempts_at  # noqa: PLC0415  loaded when it is used
+
+    return attempts_at(decision, speech)
 
 
 def _looked_up(decision: Decision) -> tuple[SourceShown, ...]:

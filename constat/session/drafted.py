@@ -20,7 +20,8 @@ from constat.library.approvals import BEYOND
 from constat.library.reviewing.drafts import JoinedProgram, join_drafts
 from constat.logic import OPEN, Atom, Column, Constant, Kind, Positive, Predicate
 from constat.proof.encoding import APPROVALS
-from constat.proof.overlay import UNAPPROVED, Overlay, overlaid
+from constat.proof.overlay import Overlay, overlaid
+from constat.proof.reading import UNAPPROVED
 from constat.session.leaves import JoinedDraft
 
 if TYPE_CHECKING:

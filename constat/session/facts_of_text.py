@@ -9,7 +9,7 @@ from constat.authoring.telling import NotSaid, Pointed, Said, examine, pointed, 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.model import ModelError, Task, Usage
 from constat.store import facts as telling
-from constat.store.drafts import unprintable
+from constat.store.state_file import unprintable
 from constat.syntax.mistakes.goals import fact_example
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from constat.logic import Atom, Constant, Predicate, Program
 from constat.proof.decide import answers_in, confidence_of, decide
 from constat.proof.derivations import Ways
 from constat.proof.instances import Binding, ComparisonCode, PositiveCode, compile_rule, is_hole
-from constat.proof.levels import MILLION
+from constat.proof.levels import MILLION, Ranking
 from constat.proof.proofs import Proof, RuleNode
 from constat.proof.reading import TooLargeError, accepting_reading, hard_reading
-from constat.proof.topk import Effort, Ranking, TopK
+from constat.proof.topk import Effort, TopK
 from constat.session.answers import RowCheck, RowDifference, Rows
 from constat.session.asked_goals import asked_over, read_query
 from constat.session.bulk import BulkQuery

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from constat.logic import Atom, OpenRow, Predicate, Row
     from constat.project import Project
     from constat.proof import Decision
+    from constat.proof.levels import Ranking
     from constat.proof.sentences import Speech
-    from constat.proof.topk import Ranking
     from constat.session.parts import SessionParts
     from constat.session.result import Result
     from constat.store.recorded import Recorded

@@ -15,8 +15,7 @@ from constat.proof import build_certificate, proof_tree
 from constat.proof.certificate import Circumstances
 from constat.proof.decide import withheld
 from constat.proof.formats import proof_as_graph
-from constat.proof.overlay import UNAPPROVED
-from constat.proof.reading import LateError
+from constat.proof.reading import UNAPPROVED, LateError
 from constat.proof.sentences import PLAIN, Speech
 from constat.proof.translation import Translation, goal_words
 from constat.session.spelling import shown_goal

@@ -33,17 +33,14 @@ from constat.project import APPROVALS_FILE, Project, find_project, load_project
 from constat.project.settings import CHECKS, OFF, asked_by
 from constat.proof import decide
 from constat.proof.certificate import Circumstances
-from constat.proof.decoding import read_members
 from constat.proof.encoding import sha256
+from constat.proof.levels import Ranking
 from constat.proof.projection import facts_apart, reading_least
 from constat.proof.sentences import speech_in
-from constat.proof.topk import Ranking
 from constat.session.asked_goals import AskedGoal, goal_text, read_goal, read_query, with_asked
-from constat.session.leaves import LeafReport, reread, written_goal
 from constat.session.options import SECONDS, BulkOptions, LogAs, PopulationOptions
 from constat.session.parts import SessionParts, values_of
 from constat.session.result import AskOptions, Result, checked, result_of
-from constat.session.stale_rules import PresentRules
 from constat.session.stated import StatedFacts
 from constat.store import CertificateStore, FactStore
 from constat.store.checks import CheckStore
@@ -91,7 +88,7 @@ if TYPE_CHECKING:
     from constat.session.facts_of_text import FactsOfText
     from constat.session.handed import Rules
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
-    from constat.session.leaves import JoinedDraft
+    from constat.session.leaves import JoinedDraft, LeafReport
     from constat.session.many_proofs import FoundProofs, RowProofs
     from constat.session.models import ModelListing, Models
     from constat.session.plan_approvals import Plans, Review
@@ -1770,6 +1767,9 @@ class Session:
         What rests on `drafts` is asked for with them; without a word, those it names are looked up.
         A verdict by other rules than the project's now counts only where that is allowed.
         """
+        from constat.proof.decoding import read_members  # noqa: PLC0415  loaded when it is used
+        from constat.session.leaves import LeafReport  # noqa: PLC0415  loaded when it is used
+
         report = self.verify(certificate, pin=pin, trusted=trusted)
         if not report.accepted:
             return LeafReport(report)
@@ -1780,6 +1780,9 @@ class Session:
 
     def reread(self, report: Report, document: Mapping[str, Any]) -> LeafReport:
         """Read the leaves of a certificate again that the checker has accepted."""
+        from constat.session.leaves import reread  # noqa: PLC0415  loaded when it is used
+        from constat.session.stale_rules import PresentRules  # noqa: PLC0415  loaded when it is used
+
         program = with_asked(document, self.program)
         tiers = self._opened()
         with self._turn, tiers.anew():
@@ -1799,6 +1802,8 @@ class Session:
         A search that came to its end by itself does not say whether it was told to go there, and
         the questions differ. What is remembered would answer other questions than those of then.
         """
+        from constat.session.leaves import written_goal  # noqa: PLC0415  loaded when it is used
+
         goal = written_goal(document["header"], program)
         again = []
         for exhaust in (False, True) if document["header"]["search"] == "exhausted" else (False,):

@@ -6,23 +6,17 @@ import hashlib
 import json
 import re
 import sqlite3
-import unicodedata
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.store import clock
-from constat.store.state_file import Form, NotOursError, StateFile
+from constat.store.state_file import Form, NotOursError, StateFile, unprintable, unshowable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-# A text that is kept has no character that a terminal or an editor would act upon instead of
-# showing it: no control character but line ends and tabs, and none that turns the direction of
-# text around. Reference for the latter: Unicode Technical Report 36, and N. Boucher, R. Anderson,
-# *Trojan Source*, 2021.
 
 STATUSES: Final = ("proposed", "approved", "rejected", "superseded")
 LONGEST_TEXT: Final = 64 << 10
@@ -33,9 +27,6 @@ _LONGEST_TESTS: Final = 256 << 10
 _MOST_REPLACED: Final = 100
 _SHOWN_DIGITS: Final = 16
 _CALLED: Final = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)\s*\(")
-_LAYOUT: Final = frozenset("\n\t")
-# Joiners that scripts need in words; the other format characters hide or reorder what is read.
-_JOINERS: Final = frozenset("\u200c\u200d")
 
 
 @frozen
@@ -152,22 +143,6 @@ def check_decision(decision: Decision) -> None:
     if problem:
         hint = 'write `--by alice --reason "as the contract says"`'
         raise ConstatError([Diagnostic("C0883", problem, help=hint)])
-
-
-def unshowable(text: str) -> str:
-    """Tell which character of a text would be acted upon instead of shown; empty where none."""
-    for character in text:
-        if character in _LAYOUT or character in _JOINERS:
-            continue
-        if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
-            return f"it holds the character U+{ord(character):04X}, which is not shown but acted on"
-    return ""
-
-
-def unprintable(text: str) -> str:
-    """The same for a name, which stands on one line."""
-    broken = next((one for one in text if one in _LAYOUT), "")
-    return f"a name holds U+{ord(broken):04X}" if broken else unshowable(text)
 
 
 FILE_NAME: Final = "drafts.sqlite"

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.store import clock
-from constat.store.drafts import unprintable, unshowable
-from constat.store.state_file import Form, NotOursError, StateFile
+from constat.store.state_file import Form, NotOursError, StateFile, unprintable, unshowable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

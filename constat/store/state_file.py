@@ -8,6 +8,7 @@ import os
 import sqlite3
 import stat
 import time
+import unicodedata
 from contextlib import closing, contextmanager
 from dataclasses import field
 from functools import partial
@@ -18,6 +19,14 @@ from constat.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+# A text that is kept has no character that a terminal or an editor would act upon instead of
+# showing it: no control character but line ends and tabs, and none that turns the direction of
+# text around. Reference for the latter: Unicode Technical Report 36, and N. Boucher, R. Anderson,
+# *Trojan Source*, 2021.
+_LAYOUT: Final = frozenset("\n\t")
+# Joiners that scripts need in words; the other format characters hide or reorder what is read.
+_JOINERS: Final = frozenset("\u200c\u200d")
 
 # The lock ends with the descriptor, also when the program dies.
 
@@ -295,3 +304,19 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def unshowable(text: str) -> str:
+    """Tell which character of a text would be acted upon instead of shown; empty where none."""
+    for character in text:
+        if character in _LAYOUT or character in _JOINERS:
+            continue
+        if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+            return f"it holds the character U+{ord(character):04X}, which is not shown but acted on"
+    return ""
+
+
+def unprintable(text: str) -> str:
+    """The same for a name, which stands on one line."""
+    broken = next((one for one in text if one in _LAYOUT), "")
+    return f"a name holds U+{ord(broken):04X}" if broken else unshowable(text)

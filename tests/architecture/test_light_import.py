@@ -13,7 +13,7 @@ import constat
 from tests.architecture.sources import ROOT
 
 # To be lowered, not raised: the aim is 90.
-MOST_MODULES_OF_A_PROOF = 152
+MOST_MODULES_OF_A_PROOF = 144
 
 
 def test_importing_constat_loads_no_other_module_of_constat() -> None:

@@ -10,8 +10,9 @@ from constat import Session
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.proof.comparison import compare
+from constat.proof.levels import Ranking
 from constat.proof.rebuilding import rebuild
-from constat.proof.topk import Effort, Ranking
+from constat.proof.topk import Effort
 from constat.session.many_proofs import decide_many
 from tests.bench.bench_recursion import write_project
 from tests.bench.measuring import Figure, figure, once, several

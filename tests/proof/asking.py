@@ -24,7 +24,7 @@ from constat.evaluation import (
 )
 from constat.logic import OPEN, Atom, OpenRow, Row
 from constat.proof import Decision, build_certificate, decide
-from constat.proof.topk import Ranking
+from constat.proof.levels import Ranking
 from constat.syntax import parse_goal, parse_text
 
 if TYPE_CHECKING:

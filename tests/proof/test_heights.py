@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.evaluation import Verdict
+from constat.proof.levels import Ranking
 from constat.proof.proofs import RuleNode
-from constat.proof.topk import Ranking
 from tests.proof.asking import Table, analysed, ask
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from constat.engine import LazyEngine
 from constat.evaluation import Answer, Demand, Limits, Portion, Verdict
+from constat.proof.levels import Ranking
 from constat.proof.proofs import RuleNode
-from constat.proof.topk import Effort, Ranking
+from constat.proof.topk import Effort
 from constat.session.many_proofs import Proofs, decide_many
 from tests.proof.asking import (
     REACH,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Call, Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, Column, Kind, Predicate, Row
-from constat.proof import RecordedExternals, Supposition
+from constat.proof.missing import RecordedExternals, Supposition
 from tests.proof.asking import word
 
 if TYPE_CHECKING:

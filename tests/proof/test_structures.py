@@ -18,9 +18,9 @@ from constat.evaluation import Limits
 from constat.logic import OPEN
 from constat.proof import decide, proof_tree, render_tree
 from constat.proof.encoding import canonical
+from constat.proof.levels import Ranking
 from constat.proof.refutation import principal_reasons, refute
 from constat.proof.report import checker_source
-from constat.proof.topk import Ranking
 from constat.session.many_proofs import decide_many
 from tests.proof.asking import Table, analysed, ask, certificate, checked, goal_of
 from tests.proof.structures import (

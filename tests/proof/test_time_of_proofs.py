@@ -12,10 +12,10 @@ from constat.check import check_certificate
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
 from constat.proof import build_certificate, decide, proof_tree
+from constat.proof.levels import Ranking
 from constat.proof.proofs import Proof
 from constat.proof.reading import hard_reading
 from constat.proof.refutation import refute
-from constat.proof.topk import Ranking
 from constat.session.result import result_of
 from tests.engine.tables import Table, goal, program
 

@@ -18,9 +18,8 @@ from constat.frozen import frozen
 from constat.proof.encoding import canonical
 from constat.proof.translation import Status, Translation
 from constat.store.clock import now
-from constat.store.drafts import unprintable
 from constat.store.replacing import replaced
-from constat.store.state_file import alone
+from constat.store.state_file import alone, unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
