@@ -125,15 +125,19 @@ orchestrators: $(STAMP) ## Fetch Airflow and Dagster into .venv/ for the tests o
 		$(BIN)/uv pip install --quiet --python $$place/bin/python $$one && \
 		touch $$place/installed.stamp; } || echo "$$one is not available"; done
 
-# Never fails either. Each that cannot be had is named, and its test is skipped.
+# Never fails either. Each that cannot be had is named, and its test is skipped. The wheel of OPA asks
+# for a later Python than it needs, so it lies beside.
 BESIDE := $(VENV)/beside
 .PHONY: beside
-beside: $(STAMP) ## Fetch Rego, Great Expectations and Drools into .venv/beside/ for the tests of examples/beside.
+beside: $(STAMP) ## Fetch OPA, Great Expectations and Drools into .venv/beside/ for the tests of examples/beside.
 	@test -x $(BESIDE)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BESIDE) || true
-	@for one in "regopy>=1.5,<2" "great_expectations>=1.24,<2" "drools_jpy>=0.4,<0.5"; do \
+	@for one in "great_expectations>=1.24,<2" "drools_jpy>=0.4,<0.5"; do \
 		name=$${one%%>*}; test -e $(BESIDE)/$$name.stamp || { \
 		$(BIN)/uv pip install --quiet --python $(BESIDE)/bin/python "$$one" && \
 		touch $(BESIDE)/$$name.stamp; } || echo "$$name is not available"; done
+	@test -e $(BESIDE)/opa.stamp || { $(BIN)/uv pip install --quiet --python $(BESIDE)/bin/python \
+		--python-version 3.14 --target $(BESIDE)/opa --no-deps "opa-golib-python-bindings>=0.4,<0.5" && \
+		touch $(BESIDE)/opa.stamp; } || echo "OPA is not available"
 
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
