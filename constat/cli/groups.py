@@ -98,11 +98,24 @@ class PlainGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as problem:
-            near = nearest(args[0], self.list_commands(ctx)) if args else None
+            near = self._near(ctx, args[0]) if args else ()
             if near:
-                message = f"{problem.message} Write `{ctx.command_path} {near}`."
-                raise click.UsageError(message, ctx) from None
+                written = " or ".join(f"`{ctx.command_path} {one}`" for one in near)
+                raise click.UsageError(f"{problem.message} Write {written}.", ctx) from None
             raise
+
+    def _near(self, ctx: Context, name: str) -> tuple[str, ...]:
+        """Give the nearest command; where none is near, those that have the name as a part."""
+        names = self.list_commands(ctx)
+        near = nearest(name, names)
+        if near:
+            return (near,)
+        found = [one for one in names if name in one.split("-")]
+        for one in names:
+            group = self.get_command(ctx, one)
+            if isinstance(group, click.Group) and name in group.list_commands(ctx):
+                found.append(f"{one} {name}")
+        return tuple(found)
 
     def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         """Write the help."""

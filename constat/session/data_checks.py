@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis import analyse
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
-from constat.catalog.schema.checking import likely_keys, near_key
+from constat.catalog.schema.checking import NAMING_KINDS, likely_keys, near_key
 from constat.catalog.schema.introspection import reading
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import CONTESTED, Verdict
@@ -415,9 +415,11 @@ def _nearly_key(one: Predicate, connection: Connection) -> NearlyKey | None:
     try:
         guarded = guard(query, connection.dialect)
         names = connection.columns(guarded.text)
-        called = dict(zip(names, (column.name for column in one.columns), strict=False))
+        pairs = [*zip(names, one.columns, strict=False)]
+        called = {name: column.name for name, column in pairs}
+        naming = [name for name, column in pairs if column.kind in NAMING_KINDS]
         source = parse_one(guarded.text, dialect=connection.dialect)
-        likely = likely_keys(one.name, names)
+        likely = likely_keys(one.name, naming)
         near = near_key(
             connection,
             exp.Subquery(this=source, alias=exp.TableAlias(this=exp.to_identifier("q"))),

@@ -86,6 +86,17 @@ def test_a_key_that_is_none_is_not_drafted(tmp_path: Path) -> None:
     assert "C0847" in text
 
 
+@pytest.mark.parametrize(("values", "named"), [("0.05 0.15", False), ("small large", True)])
+def test_an_amount_that_is_called_as_its_table_is_no_key(
+    tmp_path: Path, values: str, *, named: bool
+) -> None:
+    low, high = values.split()
+    script = f"""CREATE TABLE discount (tier TEXT, discount);
+    INSERT INTO discount VALUES ('basic', '{low}'), ('gold', '{high}');"""
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    assert (managed(tmp_path).check("discount").near is not None) is named
+
+
 def test_null_where_it_is_declared_not_to_be_is_told(tmp_path: Path) -> None:
     script = "CREATE TABLE t (a TEXT, b TEXT NOT NULL);"
     script += "PRAGMA writable_schema = ON; INSERT INTO t VALUES ('x', 'y'), ('z', NULL);"

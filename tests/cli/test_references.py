@@ -80,3 +80,10 @@ def test_a_command_that_is_mistyped_gets_the_nearest_one() -> None:
         ran = run(*words)
         assert (ran.code, f"`{right}`" in ran.err) == (2, True), ran.err
     assert "Write" not in run("zzzzzzzz").err
+
+
+def test_a_command_of_a_group_is_found_by_its_own_name() -> None:
+    ran = run("check")
+    assert ran.code == 2
+    assert all(one in ran.err for one in ("`constat check-data`", "`constat rules check`")), ran.err
+    assert "`constat facts add`" in run("add").err

@@ -223,6 +223,8 @@ _VALUES: Final = 10_000
 _LONGEST: Final = 80
 _MOST_COLUMNS: Final = 400
 _LIKELY: Final = 0.95
+NAMING_KINDS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.SYMBOL})
+"""Kinds of columns that may name a row; an amount or a day names none."""
 
 
 @frozen
@@ -613,7 +615,7 @@ class _Checking:
         if table.key or table.unique or table.kind == "view":
             return None
         pointing = {one.columns[0] for one in table.relationships if len(one.columns) == 1}
-        names = [one.column.name for one in decided if one.kind is not None]
+        names = [one.column.name for one in decided if one.kind in NAMING_KINDS]
         likely = [one for one in likely_keys(table.name, names) if one[0] not in pointing]
         try:
             found = near_key(self._connection, source_of(table), likely, self._seconds)
