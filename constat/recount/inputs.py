@@ -218,7 +218,7 @@ def _marks(numbers: Any, span: int) -> int:  # noqa: ANN401  an array, and numpy
     """Count the numbers below a bound that there are at all."""
     found = numbers[:0].astype(bool)
     # What it grows by is false.
-    found.resize(span)
+    found.resize(span, refcheck=False)
     found[numbers] = True
     return int(found.sum())
 

@@ -1,7 +1,7 @@
-"""Fill recursive relations of two columns as matrices of bits, in rounds.
+"""Fill recursive relations as matrices of bits, in rounds.
 
-In: a recursive component whose relations have two columns each. Out: their rows, or nothing where
-a rule has another form, or the matrices would be too large; then the rounds go over tables.
+In: a recursive component whose relations have two columns or more. Out: their rows, or nothing
+where a rule has another form, or the matrices would be too large; then the rounds go over tables.
 
 A relation is a matrix with one bit for each pair of values that may come together: the values are
 numbered, and two columns that a rule equates share their numbers. What a rule reads besides the
@@ -13,12 +13,21 @@ over bits of rounds before, and the round is its rank (38, i); when a round brin
 product of the matrices lies within them, and they are closed under the rules (ii). In a round only
 products with bits of the last round are taken: others were taken before.
 
+A relation of more columns is a matrix for each value of the others, its labels: `role(?a, ?r, ?b)`
+is a set of pairs (?a, ?b) for each ?r. Each instance of a rule gives its labels one value each, so
+the instances of a rule are those of its copies, one for each choice of these values, and a copy is
+a chain over the matrices that the choice names (i, ii). No choice is left out: a label that a part
+of the rule has takes the values it has there, any other all values of its column. A column is a
+label or a side throughout, and no variable of a rule is both.
+
 Nothing of this is shared with the arrays of the run (`constat.columnar`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
+from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -42,11 +51,17 @@ if TYPE_CHECKING:
 _PAIR: Final = 2
 _MOST_BITS: Final = 1 << 30
 """Bits of all matrices of a component together: 128 MiB, twice that where both sides are read."""
+_MOST_WAYS: Final = 27
+_MOST_COPIES: Final = 1_000
+"""Of the rules of a component: a round multiplies each."""
 _PORTION: Final = 1 << 18
 """Words that are gathered at once: they stay near the processor."""
 _PER_PAIR: Final = 16
 """What it costs to take one pair, in words that are gathered."""
 _MOST_MET: Final = 1 << 22
+_FEW_LINES: Final = 8
+_FEW_MET: Final = 1 << 11
+"""So few instances are taken pair by pair before anything is estimated."""
 _SPREAD: Final = 8
 _NONE: Final = np.empty(0, np.int64)
 
@@ -192,14 +207,24 @@ def _product(factors: Sequence[Matrix]) -> Matrix:
     """Multiply matrices, in the order and in the ways that seem cheapest."""
     left = list(factors)
     while len(left) > 1:
-        ways = [
-            (cost, place, way)
-            for place in range(len(left) - 1)
-            for way, cost in enumerate(_costs(left[place], left[place + 1]))
+        if not all(one.count() for one in left):
+            return Matrix((left[0].size[0], left[-1].size[1]), (_NONE, _NONE))
+        few = [
+            (left[n].count() * left[n + 1].count() // max(1, left[n].size[1]), n)
+            for n in range(len(left) - 1)
+            if left[n].has_pairs and (left[n + 1].has_pairs or _unpacking(left[n + 1]) < _PORTION)
         ]
-        _, place, way = min(ways)
-        one, other = left[place : place + 2]
-        left[place : place + 2] = [_WAYS[way](one, other)]
+        if few and min(few)[0] < _FEW_MET:
+            place, way = min(few)[1], _joined
+        else:
+            ways = [
+                (cost, place, number)
+                for place in range(len(left) - 1)
+                for number, cost in enumerate(_costs(left[place], left[place + 1]))
+            ]
+            _, place, number = min(ways)
+            way = _WAYS[number]
+        left[place : place + 2] = [way(left[place], left[place + 1])]
     return left[0]
 
 
@@ -229,13 +254,18 @@ def _gathered_turned(left: Matrix, right: Matrix) -> Matrix:
 def _joined(left: Matrix, right: Matrix) -> Matrix:
     """Multiply pair by pair; what comes may come several times."""
     first, middle = left.pairs()
-    starts, second = right.starts(), right.pairs()[1]
-    sizes = starts[middle + 1] - starts[middle]
+    begin, second = right.pairs()
+    if right.has_starts or _FEW_LINES * len(middle) > right.size[0]:
+        starts = right.starts()
+        lows, highs = starts[middle], starts[middle + 1]
+    else:
+        lows, highs = (np.searchsorted(begin, middle, side) for side in ("left", "right"))
+    sizes = highs - lows
     total = int(sizes.sum())
     if total > _MOST_MET:
         return _gathered(left, right)
     ends = np.cumsum(sizes)
-    places = np.arange(total) + np.repeat(starts[middle] - (ends - sizes), sizes)
+    places = np.arange(total) + np.repeat(lows - (ends - sizes), sizes)
     return Matrix((left.size[0], right.size[1]), (np.repeat(first, sizes), second[places]))
 
 
@@ -304,10 +334,13 @@ class Growing:
     def close(self) -> bool:
         """End a round: whether it brought anything. What is new is `last`."""
         waiting, self._waiting = self._waiting, []
-        self.last = self._known = None
+        self.last = None
+        if not waiting:
+            return False
         take = self._by_pairs if all(one.only_pairs for one in waiting) else self._by_lines
         last = take(waiting)
         if last is not None:
+            self._known = None
             self.last = last.turned() if self.is_turned else last
         return last is not None
 
@@ -423,55 +456,93 @@ class Numbering:
         return f"CAST(CAST({number} AS HUGEINT) + {self.low} AS {type_of(self.kind)})", ""
 
 
+_Labels = tuple[int, ...]
+
+
 @frozen
 class Filled:
-    """A relation of two columns that is a matrix."""
+    """A relation that is a matrix for each choice of its labels; `sides` are the other two columns.
 
-    matrix: Matrix
-    numberings: tuple[Numbering, Numbering]
+    `numberings` are those of its columns. What is not among the `matrices` is empty.
+    """
+
+    matrices: Mapping[_Labels, Matrix]
+    sides: tuple[int, int]
+    numberings: tuple[Numbering, ...]
     kinds: tuple[Kind, ...]
+
+    def count(self) -> int:
+        """Count the rows."""
+        return sum(one.count() for one in self.matrices.values())
 
     def is_exactly(self, tables: Tables, table: str) -> bool:
         """Whether a table has these rows, each once, and no others."""
-        if tables.count(table) != self.matrix.count():
+        if tables.count(table) != self.count():
             return False
-        first, second = 0, 1
-        matrix, turned = self.matrix, self.matrix.turned()
-        if turned.has_lines and not matrix.has_lines:
-            first, second, matrix = 1, 0, turned
-        lines = matrix.lines()
-        width = lines.words.shape[1] << 6
-        columns = {n: (self.numberings[n], f"r.c{n}", f"d{n}") for n in (first, second)}
-        numbers = [one.number(column, alias) for one, column, alias in columns.values()]
-        joined = [one.source(column, alias) for one, column, alias in columns.values()]
-        small = matrix.size[0] * width <= _UNSIGNED
-        keys = tables.arrays(
-            *(
-                f"SELECT CAST({numbers[0]} * {width} + {numbers[1]} AS",
-                "UINTEGER" if small else "BIGINT",
-            ),
-            *(") AS k FROM", table, "AS r", *joined),
-        )[0]
+        turned = any(one.turned().has_lines and not one.has_lines for one in self.matrices.values())
+        first, second = self.sides[::-1] if turned else self.sides
+        lines, width = self.numberings[first].size, _words(self.numberings[second].size) << 6
+        labels = [n for n in range(len(self.kinds)) if n not in self.sides]
+        sizes = [self.numberings[n].size for n in labels]
+        total = math.prod(sizes) * lines * width
+        order = [*zip(labels, sizes, strict=True), (first, lines), (second, width)]
+        key = "CAST(0 AS BIGINT)"
+        for place, size in order:
+            key = f"({key}) * {size} + {self.numberings[place].number(f'r.c{place}', f'd{place}')}"
+        joined = [one.source(f"r.c{n}", f"d{n}") for n, one in enumerate(self.numberings)]
+        kind = "UINTEGER" if total <= _UNSIGNED else "BIGINT"
+        keys = tables.arrays(f"SELECT CAST({key} AS {kind}) AS k FROM", table, "AS r", *joined)[0]
         if keys is None:
             return False
-        # As many rows as bits: with equal bits none comes twice.
-        return bool(np.array_equal(_bits_of(keys, matrix.size[0], width), _whole(lines, matrix)))
+        # As many rows as bits: with equal ones none comes twice.
+        if len(keys) < total // _SPARSE:
+            columns, own = self._columns(), np.zeros(len(keys), np.int64)
+            for place, size in order:
+                own = own * size + columns[place]
+            return bool(np.array_equal(np.sort(keys), np.sort(own)))
+        return self._are_bits(_bits_of(keys, total // width, width), sizes, turned=turned)
+
+    def _are_bits(self, found: Words, sizes: Sequence[int], *, turned: bool) -> bool:
+        """Whether these are the bits of the matrices, one below the other."""
+        lines = len(found) // math.prod(sizes)
+        for place, labels in enumerate(product(*map(range, sizes))):
+            part, matrix = found[place * lines : (place + 1) * lines], self.matrices.get(labels)
+            if matrix is None:
+                if part.any():
+                    return False
+                continue
+            matrix = matrix.turned() if turned else matrix
+            if not np.array_equal(part, _whole(matrix.lines(), matrix)):
+                return False
+        return True
 
     def into(self, tables: Tables) -> str:
         """Write the rows into a table."""
         table = tables.empty(self.kinds)
-        first, second = self.matrix.pairs()
         values = [
             one.value(f"n.n{place}", f"d{place}") for place, one in enumerate(self.numberings)
         ]
         joined = "".join(join for _, join in values)
-        with tables.incoming({"n0": first, "n1": second}) as source:
+        columns = {f"n{place}": one for place, one in enumerate(self._columns())}
+        with tables.incoming(columns) as source:
             outputs = ", ".join(value for value, _ in values)
             tables.run("INSERT INTO", table, "SELECT", outputs, "FROM", source, "AS n", joined)
         return table
 
+    def _columns(self) -> list[Numbers]:
+        """Give the numbers of all rows, column by column."""
+        parts: list[list[Numbers]] = [[_NONE] for _ in self.kinds]
+        for labels, matrix in self.matrices.items():
+            sides, others = dict(zip(self.sides, matrix.pairs(), strict=True)), iter(labels)
+            for place, part in enumerate(parts):
+                side = sides.get(place)
+                part.append(np.full(matrix.count(), next(others)) if side is None else side)
+        return [np.concatenate(one) for one in parts]
+
 
 _UNSIGNED: Final = (1 << 32) - 1
+_SPARSE: Final = 256
+"""With fewer rows than one for so many bits their numbers are sorted, and no bits are set."""
 _MOST_BYTES: Final = 1 << 26
 
 
@@ -501,35 +572,82 @@ def _whole(lines: Lines, matrix: Matrix) -> Words:
 # ---------------------------------------------------------------------------------------- rules
 
 
+_Column = tuple[str | int, int]
+_Sides = tuple[int, int]
+_Slice = tuple[str, _Labels]
+_Choice = dict[str, int]
+
+
+@frozen
+class _Sight:
+    """An atom as a pair of variables, with the variables of its labels."""
+
+    sides: tuple[str, str]
+    labels: tuple[str, ...]
+
+
 @frozen
 class _Link:
     """What joins a variable of a chain to the next one: a member, or a part by its number.
 
-    Where it is turned its second column is the one of the first variable.
+    Where it is turned its second side is the one of the first variable.
     """
 
     source: str | int
+    labels: tuple[str, ...]
     is_turned: bool
 
 
 @frozen
 class _Chain:
-    """A recursive rule: its head is the product of its links; `apart` excludes equal values."""
+    """A recursive rule: its head is the product of its links; `apart` excludes equal values.
+
+    `tests` are parts without sides: they choose labels.
+    """
 
     head: str
+    labels: tuple[str, ...]
     links: tuple[_Link, ...]
+    tests: tuple[int, ...]
     apart: bool
 
 
 @frozen
 class _Part:
-    """What a rule reads besides the component: a table with two columns."""
+    """What a rule reads besides the component: a table with two sides or none, then its labels."""
 
     table: str
-    kinds: tuple[Kind, Kind]
+    kinds: tuple[Kind, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def sides(self) -> int:
+        """How many columns are no labels."""
+        return len(self.kinds) - len(self.labels)
 
 
-_Column = tuple[str | int, int]
+@frozen
+class _Copy:
+    """A chain with one choice of its labels; each factor is a member's matrix or that of a part."""
+
+    head: _Slice
+    factors: tuple[tuple[_Slice | Matrix, bool], ...]
+    apart: bool
+
+
+@frozen
+class _Form:
+    """A recursive rule as a way: `own` looks at its `atoms` of the component, in their order.
+
+    A link is the number of one of these as a text, or that of a group of other literals.
+    """
+
+    head: _Sight
+    atoms: Sequence[Atom]
+    own: Sequence[_Sight]
+    groups: Sequence[Sequence[Literal]]
+    way: tuple[tuple[str | int, bool], ...]
+    apart: bool
 
 
 @dataclass(slots=True)
@@ -547,27 +665,32 @@ class Filling:
     columns_of: Mapping[str, tuple[Kind, ...]]
     table: Callable[[int, Atom], str]
     given: Mapping[str, Sequence[str]]
+    sides: Mapping[str, _Sides] = field(default_factory=dict)
     parts: list[_Part] = field(default_factory=list)
     numberings: dict[_Column, Numbering] = field(default_factory=dict)
     _above: dict[_Column, _Column] = field(default_factory=dict)
 
     def run(self) -> dict[str, Filled] | None:
         """Fill all matrices; nothing where a rule has another form or they would be too large."""
-        if any(len(kinds) != _PAIR for kinds in self.columns_of.values()):
+        if any(len(kinds) < _PAIR for kinds in self.columns_of.values()):
             return None
-        chains: list[_Chain] = []
-        exits = {name: [*self.given[name]] for name in self.rules}
-        for name, numbers in self.rules.items():
-            for number in numbers:
-                rule = self.rule_of(number)
-                if not self._own(rule.body):
-                    exits[name].append(self._text(rule, number))
-                    continue
-                chain = self._chain(rule, number)
-                if chain is None:
-                    return None
-                chains.append(chain)
-        return self._filled(chains, self._exits(exits))
+        exits: dict[str, str] = {}
+        for sides in self._ways():
+            self.sides = sides
+            chains = self._chains()
+            if chains is None:
+                continue
+            exits = exits or self._exits()
+            found = self._filled(chains, exits)
+            if found is not None:
+                return found
+        return None
+
+    def _ways(self) -> Iterator[dict[str, _Sides]]:
+        """Yield which columns of each member may be its sides."""
+        every = [list(combinations(range(len(one)), _PAIR)) for one in self.columns_of.values()]
+        for chosen in islice(product(*every), _MOST_WAYS):
+            yield dict(zip(self.columns_of, chosen, strict=True))
 
     # ----------------------------------------------------------------------------- the form
 
@@ -583,45 +706,102 @@ class Filling:
         functions = self.tables.functions
         return RuleStatement(rule, self.kinds_of(number), functions, self.table).text()
 
-    def _chain(self, rule: Rule, number: int) -> _Chain | None:
-        """Read a rule as a chain from its head's first variable to the second."""
-        head = _ends(rule.head)
+    def _chains(self) -> list[_Chain] | None:
+        """Read the recursive rules as chains; nothing where one is none."""
+        self.parts, self._above = [], {}
+        rules = [(n, self.rule_of(n)) for numbers in self.rules.values() for n in numbers]
+        recursive = [(n, rule) for n, rule in rules if self._own(rule.body)]
+        # First whether all have the form: that takes no statement.
+        links = [self._links(rule) for _, rule in recursive]
+        if any(one is None for one in links):
+            return None
+        return [
+            self._chain(rule, number, found)
+            for (number, rule), found in zip(recursive, links, strict=True)
+            if found is not None
+        ]
+
+    def _sight(self, atom: Atom) -> _Sight | None:
+        """Look at an atom of the component, if it has variables alone, and two different ones."""
+        names = [one.name for one in atom.terms if isinstance(one, Variable)]
+        sides = self.sides[atom.predicate]
+        if len(names) != len(atom.terms) or names[sides[0]] == names[sides[1]]:
+            return None
+        labels = tuple(name for place, name in enumerate(names) if place not in sides)
+        return _Sight((names[sides[0]], names[sides[1]]), labels)
+
+    def _links(self, rule: Rule) -> _Form | None:
+        """Read a rule as a way from one side of its head to the other."""
         own = self._own(rule.body)
-        edges = [(one.predicate, *ends) for one in own if (ends := _ends(one))]
-        if head is None or len(edges) < len(own):
+        sights = [self._sight(one) for one in (rule.head, *own)]
+        seen = [one for one in sights if one is not None]
+        if len(seen) < len(sights):
             return None
-        shared = {*head, *(name for _, *ends in edges for name in ends)}
+        head, *others = seen
+        sides = {name for one in seen for name in one.sides}
+        labels = {name for one in seen for name in one.labels}
         rest = [one for one in rule.body if not (isinstance(one, Positive) and one.atom in own)]
-        if any(isinstance(one, Aggregate) for one in rest):
+        if sides & labels or any(isinstance(one, Aggregate) for one in rest):
             return None
-        apart = [one for one in rest if _sets_apart(one, head)]
-        groups = _groups([one for one in rest if one not in apart], shared)
-        links: list[tuple[str | int, str, str]] = list(edges)
-        for group in groups:
-            names = sorted(_names(group) & shared)
-            if not 1 <= len(names) <= _PAIR:
+        apart = [one for one in rest if _sets_apart(one, head.sides)]
+        groups = _groups([one for one in rest if one not in apart], sides | labels)
+        links: list[tuple[str | int, str, str]] = []
+        for place, group in enumerate(groups):
+            names = sorted(_names(group) & sides)
+            if len(names) > _PAIR or not _names(group) & (sides | labels):
                 return None
-            left, right = names[0], names[-1]
-            links.append((self._part(rule, number, group, (left, right)), left, right))
-        found = _way(head, links)
-        return None if found is None else _Chain(rule.head.predicate, found, bool(apart))
+            if names:
+                links.append((place, names[0], names[-1]))
+        links += [(str(n), *one.sides) for n, one in enumerate(others)]
+        found = _way(head.sides, links)
+        return None if found is None else _Form(head, own, others, groups, found, bool(apart))
+
+    def _chain(self, rule: Rule, number: int, form: _Form) -> _Chain:
+        """Make the tables of the parts of a rule."""
+        labels = {name for one in (form.head, *form.own) for name in one.labels}
+        sides = {name for one in (form.head, *form.own) for name in one.sides}
+        numbers: list[int] = []
+        for group in form.groups:
+            names = sorted(_names(group) & sides)
+            shown = sorted(_names(group) & labels)
+            numbers.append(self._part(rule, number, group, [*names[:1], *names[-1:]], shown))
+        links: list[_Link] = []
+        for source, is_turned in form.way:
+            if isinstance(source, int):
+                part = numbers[source]
+                links.append(_Link(part, self.parts[part].labels, is_turned))
+            else:
+                atom, sight = form.atoms[int(source)], form.own[int(source)]
+                links.append(_Link(atom.predicate, sight.labels, is_turned))
+        tests = tuple(one for one in numbers if not self.parts[one].sides)
+        return _Chain(rule.head.predicate, form.head.labels, tuple(links), tests, form.apart)
 
     def _part(
-        self, rule: Rule, number: int, body: Sequence[Literal], names: tuple[str, str]
+        self,
+        rule: Rule,
+        number: int,
+        body: Sequence[Literal],
+        sides: Sequence[str],
+        labels: Sequence[str],
     ) -> int:
         """Make the table of a part of a rule; its number."""
-        kinds = self.kinds_of(number)
+        kinds, names = self.kinds_of(number), [*sides, *labels]
         head = replace(rule.head, predicate="part", terms=tuple(map(Variable, names)))
         table = self.tables.fresh()
         text = self._text(replace(rule, head=head, body=tuple(body)), number)
         self.tables.run("CREATE TABLE", table, "AS", text)
-        self.parts.append(_Part(table, (kinds[names[0]], kinds[names[1]])))
+        self.parts.append(_Part(table, tuple(kinds[one] for one in names), tuple(labels)))
         return len(self.parts) - 1
 
-    def _exits(self, queries: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    def _exits(self) -> dict[str, str]:
         """Make a table of the rows of each member that need none of the component."""
         found: dict[str, str] = {}
-        for name, texts in queries.items():
+        for name, numbers in self.rules.items():
+            texts = [*self.given[name]]
+            for number in numbers:
+                rule = self.rule_of(number)
+                if not self._own(rule.body):
+                    texts.append(self._text(rule, number))
             found[name] = self.tables.empty(self.columns_of[name])
             if texts:
                 self.tables.run("INSERT INTO", found[name], " UNION ".join(texts))
@@ -640,15 +820,7 @@ class Filling:
     def _number(self, chains: Sequence[_Chain], exits: Mapping[str, str]) -> bool:
         """Number the values of all columns; false where the matrices would be too large."""
         for chain in chains:
-            last: _Column = (chain.head, 0)
-            for link in chain.links:
-                sides = [(link.source, 0), (link.source, 1)]
-                before, after = sides[::-1] if link.is_turned else sides
-                self._unite(last, before)
-                last = after
-            self._unite(last, (chain.head, 1))
-            if chain.apart:
-                self._unite((chain.head, 0), (chain.head, 1))
+            self._equate(chain)
         held: list[tuple[_Column, str, Kind]] = []
         for name, table in exits.items():
             held += [((name, n), table, kind) for n, kind in enumerate(self.columns_of[name])]
@@ -657,14 +829,45 @@ class Filling:
         together: dict[_Column, list[tuple[_Column, str, Kind]]] = {}
         for one in held:
             together.setdefault(self._top(one[0]), []).append(one)
+        self.numberings = {}
         for columns in together.values():
             numbering = self._numbering([(t, c[1]) for c, t, _ in columns], columns[0][2])
             self.numberings |= {column: numbering for column, _, _ in columns}
         bits = sum(
-            self.numberings[name, 0].size * self.numberings[name, 1].size for name in self.rules
+            math.prod(self.numberings[name, n].size for n in range(len(kinds)))
+            for name, kinds in self.columns_of.items()
         )
         most = min(_MOST_BITS, self.tables.memory * 2 or _MOST_BITS)
         return bits <= most
+
+    def _equate(self, chain: _Chain) -> None:
+        """Unite the columns that a chain equates: sides one after the other, labels by name."""
+        last = self._sides_of(chain.head)[0]
+        labelled = [*zip(chain.labels, self._labels_of(chain.head), strict=True)]
+        for link in chain.links:
+            before, after = self._sides_of(link.source)[:: -1 if link.is_turned else 1]
+            self._unite(last, before)
+            last = after
+            labelled += zip(link.labels, self._labels_of(link.source), strict=True)
+        self._unite(last, self._sides_of(chain.head)[1])
+        for test in chain.tests:
+            labelled += zip(self.parts[test].labels, self._labels_of(test), strict=True)
+        first = dict(reversed(labelled))
+        for name, column in labelled:
+            self._unite(first[name], column)
+        if chain.apart:
+            self._unite(*self._sides_of(chain.head))
+
+    def _sides_of(self, source: str | int) -> tuple[_Column, _Column]:
+        first, second = self.sides[source] if isinstance(source, str) else (0, 1)
+        return (source, first), (source, second)
+
+    def _labels_of(self, source: str | int) -> list[_Column]:
+        if isinstance(source, str):
+            places = range(len(self.columns_of[source]))
+            return [(source, n) for n in places if n not in self.sides[source]]
+        part = self.parts[source]
+        return [(source, n) for n in range(part.sides, len(part.kinds))]
 
     def _numbering(self, columns: Sequence[tuple[str, int]], kind: Kind) -> Numbering:
         every = " UNION ".join(f"SELECT DISTINCT c{n} AS v FROM {table}" for table, n in columns)  # noqa: S608  names are ours
@@ -683,18 +886,77 @@ class Filling:
         )
         return Numbering(max(1, self.tables.count(table)), kind, table=table)
 
-    def _matrix(self, source: str | int, table: str) -> Matrix:
-        """Read a table of pairs."""
-        sides = [self.numberings[source, 0], self.numberings[source, 1]]
-        numbers = ", ".join(
-            f"{one.number(f'r.c{n}', f'd{n}')} AS n{n}" for n, one in enumerate(sides)
-        )
-        joined = "".join(one.source(f"r.c{n}", f"d{n}") for n, one in enumerate(sides))
-        first, second = self.tables.arrays("SELECT", numbers, "FROM", table, "AS r", joined)
-        if first is None or second is None:
+    def _numbers(self, source: str | int, table: str) -> list[Numbers]:
+        """Read the columns of a table as numbers: its sides, if it has any, then its labels."""
+        columns = self._labels_of(source)
+        if isinstance(source, str) or self.parts[source].sides:
+            columns = [*self._sides_of(source), *columns]
+        numbers = [self.numberings[one].number(f"r.c{one[1]}", f"d{one[1]}") for one in columns]
+        joined = [self.numberings[one].source(f"r.c{one[1]}", f"d{one[1]}") for one in columns]
+        outputs = ", ".join(f"{text} AS n{n}" for n, text in enumerate(numbers))
+        found = self.tables.arrays("SELECT", outputs, "FROM", table, "AS r", *joined)
+        if any(one is None for one in found):
             raise RefusedError("a value without a number")
-        order = np.argsort(first, kind="stable")
-        return Matrix((sides[0].size, sides[1].size), (first[order], second[order]))
+        return found
+
+    def _matrices(self, source: str | int, table: str) -> dict[_Labels, Matrix]:
+        """Read a table of pairs, for each choice of its labels."""
+        first, second, *labels = self._numbers(source, table)
+        size = tuple(self.numberings[one].size for one in self._sides_of(source))
+        order = np.lexsort((first, *labels)) if labels else np.argsort(first, kind="stable")
+        first, second, labels = first[order], second[order], [one[order] for one in labels]
+        if not labels:
+            return {(): Matrix((size[0], size[1]), (first, second))}
+        if not len(first):
+            return {}
+        new = np.zeros(len(first), np.bool_)
+        for one in labels:
+            new[1:] |= one[1:] != one[:-1]
+        new[0] = True
+        starts = np.flatnonzero(new)
+        ends = [*starts[1:].tolist(), len(first)]
+        return {
+            tuple(int(one[low]) for one in labels): Matrix(
+                (size[0], size[1]), (first[low:high], second[low:high])
+            )
+            for low, high in zip(starts.tolist(), ends, strict=True)
+        }
+
+    # ------------------------------------------------------------------------------- copies
+
+    def _copies(self, chains: Sequence[_Chain]) -> list[_Copy] | None:
+        """Copy each chain for each choice of its labels; nothing where there are too many."""
+        matrices: dict[int, dict[_Labels, Matrix]] = {}
+        allowed: dict[int, set[_Labels]] = {}
+        for place, part in enumerate(self.parts):
+            if part.sides:
+                matrices[place] = self._matrices(place, part.table)
+                allowed[place] = set(matrices[place])
+            else:
+                columns = self._numbers(place, part.table)
+                allowed[place] = set(zip(*(one.tolist() for one in columns), strict=True))
+        copies: list[_Copy] = []
+        for chain in chains:
+            for choice in self._choices(chain, allowed):
+                if len(copies) >= _MOST_COPIES:
+                    return None
+                copies.append(_copy(chain, choice, matrices))
+        return copies
+
+    def _choices(self, chain: _Chain, allowed: Mapping[int, set[_Labels]]) -> Iterable[_Choice]:
+        """Yield each choice of labels for which every part of a chain has a row."""
+        found: Iterable[_Choice] = [{}]
+        used = [one.source for one in chain.links if isinstance(one.source, int)]
+        for part in (*chain.tests, *used):
+            found = _agreeing(found, self.parts[part].labels, allowed[part])
+        bound = {name for part in (*chain.tests, *used) for name in self.parts[part].labels}
+        for link in chain.links:
+            for name, column in zip(link.labels, self._labels_of(link.source), strict=True):
+                if name not in bound:
+                    bound.add(name)
+                    every = ((number,) for number in range(self.numberings[column].size))
+                    found = _agreeing(found, (name,), list(every))
+        return found
 
     # ------------------------------------------------------------------------------- rounds
 
@@ -703,47 +965,116 @@ class Filling:
     ) -> dict[str, Filled] | None:
         if not self._number(chains, exits):
             return None
-        parts = [self._matrix(place, part.table) for place, part in enumerate(self.parts)]
-        growing: dict[str, Growing] = {}
+        copies = self._copies(chains)
+        if copies is None:
+            return None
+        growing = _Many(
+            {
+                name: (self.numberings[one].size, self.numberings[other].size)
+                for name in exits
+                for one, other in [self._sides_of(name)]
+            },
+            {name: _is_turned(name, chains) for name in exits},
+            copies,
+        )
         for name, table in exits.items():
-            first = self._matrix(name, table)
-            growing[name] = Growing(first.size, is_turned=_is_turned(name, chains))
-            growing[name].offer(first)
-        while sum(one.close() for one in growing.values()):
+            for labels, matrix in self._matrices(name, table).items():
+                growing.offer((name, labels), matrix)
+        while brought := growing.close():
             check_interrupted()
             if self.tables.late:
                 raise RefusedError("the time for it was up")
-            for chain in chains:
-                for factors in _factors(chain, growing, parts):
-                    found = _product(factors)
-                    growing[chain.head].offer(_without_equal(found) if chain.apart else found)
+            growing.follow(brought)
         return {
             name: Filled(
-                one.matrix(),
-                (self.numberings[name, 0], self.numberings[name, 1]),
-                self.columns_of[name],
+                growing.of(name),
+                self.sides[name],
+                tuple(self.numberings[name, n] for n in range(len(kinds))),
+                kinds,
             )
-            for name, one in growing.items()
+            for name, kinds in self.columns_of.items()
         }
 
 
-def _factors(
-    chain: _Chain, growing: Mapping[str, Growing], parts: Sequence[Matrix]
-) -> Iterator[list[Matrix]]:
-    """Yield the products of a rule that read what the last round brought in one place each."""
-    for chosen, link in enumerate(chain.links):
-        if isinstance(link.source, int) or growing[link.source].last is None:
-            continue
+class _Many:
+    """The matrices of all members, which grow together; those that got no bit are not there."""
+
+    def __init__(
+        self,
+        sizes: Mapping[str, tuple[int, int]],
+        turned: Mapping[str, bool],
+        copies: Sequence[_Copy],
+    ) -> None:
+        self._sizes, self._turned = sizes, turned
+        self._held: dict[_Slice, Growing] = {}
+        self._readers: dict[_Slice, list[tuple[_Copy, int]]] = {}
+        for copy in copies:
+            for place, (source, _) in enumerate(copy.factors):
+                if not isinstance(source, Matrix):
+                    self._readers.setdefault(source, []).append((copy, place))
+
+    def offer(self, key: _Slice, found: Matrix) -> None:
+        """Take pairs for a matrix, known or not."""
+        if key not in self._held:
+            self._held[key] = Growing(self._sizes[key[0]], is_turned=self._turned[key[0]])
+        self._held[key].offer(found)
+
+    def close(self) -> list[_Slice]:
+        """End a round: which matrices it brought something."""
+        return [key for key, one in self._held.items() if one.close()]
+
+    def follow(self, brought: Sequence[_Slice]) -> None:
+        """Take all products that read what the last round brought, in one place each."""
+        for key in brought:
+            for copy, chosen in self._readers.get(key, []):
+                factors = self._factors(copy, chosen)
+                if factors is not None:
+                    found = _product(factors)
+                    self.offer(copy.head, _without_equal(found) if copy.apart else found)
+
+    def _factors(self, copy: _Copy, chosen: int) -> list[Matrix] | None:
         found: list[Matrix] = []
-        for place, other in enumerate(chain.links):
-            if isinstance(other.source, int):
-                matrix = parts[other.source]
-            else:
-                own = growing[other.source]
+        for place, (source, is_turned) in enumerate(copy.factors):
+            if isinstance(source, Matrix):
+                matrix = source
+            elif source in self._held:
+                own = self._held[source]
                 last = own.last if place == chosen else None
                 matrix = own.matrix() if last is None else last
-            found.append(matrix.turned() if other.is_turned else matrix)
-        yield found
+            else:
+                return None
+            found.append(matrix.turned() if is_turned else matrix)
+        return found
+
+    def of(self, name: str) -> dict[_Labels, Matrix]:
+        """Give the matrices of a member."""
+        return {key[1]: one.matrix() for key, one in self._held.items() if key[0] == name}
+
+
+def _copy(
+    chain: _Chain, choice: _Choice, matrices: Mapping[int, Mapping[_Labels, Matrix]]
+) -> _Copy:
+    """Copy a chain for one choice of its labels."""
+    factors: list[tuple[_Slice | Matrix, bool]] = []
+    for link in chain.links:
+        labels = tuple(choice[name] for name in link.labels)
+        if isinstance(link.source, str):
+            factors.append(((link.source, labels), link.is_turned))
+        else:
+            factors.append((matrices[link.source][labels], link.is_turned))
+    head = chain.head, tuple(choice[name] for name in chain.labels)
+    return _Copy(head, tuple(factors), chain.apart)
+
+
+def _agreeing(
+    choices: Iterable[_Choice], names: Sequence[str], every: Iterable[_Labels]
+) -> Iterator[_Choice]:
+    """Yield what choices become with values for these names that agree with them."""
+    for choice in choices:
+        for values in every:
+            named = [*zip(names, values, strict=True)]
+            if all(choice.get(name, value) == value for name, value in named):
+                yield {**choice, **dict(named)}
 
 
 def _without_equal(found: Matrix) -> Matrix:
@@ -776,14 +1107,6 @@ def _is_turned(name: str, chains: Sequence[_Chain]) -> bool:
     return votes > 0
 
 
-def _ends(atom: Atom) -> tuple[str, str] | None:
-    """Name the two variables of an atom, if it has nothing else."""
-    names = [one.name for one in atom.terms if isinstance(one, Variable)]
-    if len(atom.terms) != _PAIR or len(set(names)) != _PAIR:
-        return None
-    return names[0], names[1]
-
-
 def _names(literals: Iterable[Literal]) -> set[str]:
     return {v.name for one in literals for v in literal_variables(one)}
 
@@ -814,13 +1137,14 @@ def _groups(literals: Sequence[Literal], shared: set[str]) -> list[list[Literal]
 
 def _way(
     ends: tuple[str, str], links: Sequence[tuple[str | int, str, str]]
-) -> tuple[_Link, ...] | None:
+) -> tuple[tuple[str | int, bool], ...] | None:
     """Order links into a way from one variable to another that takes each once."""
     at, goal = ends
-    left, found, passed = list(links), [], {ends[0]}
+    left, passed = list(links), {ends[0]}
+    found: list[tuple[str | int, bool]] = []
     while True:
         loops = [one for one in left if one[1] == one[2] == at]
-        found += [_Link(one[0], is_turned=False) for one in loops]
+        found += [(one[0], False) for one in loops]
         left = [one for one in left if one not in loops]
         if at == goal:
             return None if left else tuple(found)
@@ -829,7 +1153,7 @@ def _way(
             return None
         source, first, second = near[0]
         left.remove(near[0])
-        found.append(_Link(source, is_turned=first != at))
+        found.append((source, first != at))
         at = second if first == at else first
         if at in passed:
             return None

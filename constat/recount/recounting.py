@@ -337,7 +337,7 @@ def _same(one: Any, other: Any) -> bool:  # noqa: ANN401  arrays, and numpy is l
     other.sort()
     if len(one) > len(other):
         new = one[:1].astype(bool)
-        new.resize(len(one))
+        new.resize(len(one), refcheck=False)
         new[:1], new[1:] = True, one[1:] != one[:-1]
         one = one[new]
     return len(one) == len(other) and bool((one == other).all())
@@ -593,7 +593,7 @@ class Evaluation:
     def _size(self, name: str) -> int:
         """Count the rows of a relation, as far as it is known."""
         if name in self.filled:
-            return self.filled[name].matrix.count()
+            return self.filled[name].count()
         return self.tables.count(self.found[name]) if name in self.found else 0
 
     def _reads(self, name: str) -> Iterator[str]:
