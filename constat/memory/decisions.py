@@ -239,11 +239,6 @@ def cell(text: str, longest: int = _LONGEST) -> str:
     return f"{shown}... sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def speaker_of(author: Author) -> str:
-    """Return how the rules call an author."""
-    return dict(SPEAKERS)[author]
-
-
 def _order(messages: int) -> int:
     return messages << 32
 

@@ -20,12 +20,11 @@ from constat.frozen import frozen
 from constat.logic import Constant
 from constat.session.conversing import PROVE, Conversation, Done, Exchange, new_name, verdict_json
 from constat.session.drafted import JoinedProgram
-from constat.session.query_text import parse_query
 from constat.session.result import Answered, Result
 from constat.session.suppositions import Suppositions, read_suppositions, suppose_rules
 from constat.store.replacing import Scratch
 from constat.store.table_columns import Offered
-from constat.syntax import parse_goal, parse_stated
+from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -306,15 +305,6 @@ class Notebook:
         with suppress(ConstatError):
             atom = parse_goal(goal, self.session.program.program)
             return all(isinstance(term, Constant) for term in atom.terms)
-        return False
-
-    def is_goal(self, text: str) -> bool:
-        """Tell whether a text can be read as a goal or a fact of this program."""
-        program = self.session.program.program
-        for read in (parse_query, parse_stated):
-            with suppress(ConstatError):
-                read(text, program)
-                return True
         return False
 
     def remember(self, result: Result, draft: str = "") -> None:

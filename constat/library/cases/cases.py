@@ -29,7 +29,7 @@ from constat.syntax import (
 from constat.tiers.tier import content_hash, matched_keys, rows_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Demand, Externals
@@ -283,11 +283,6 @@ def split_goals(text: str) -> list[str]:
         quoted ^= one == '"' and not escaped
         escaped = one == "\\" and not escaped
     return [part.strip() for part in parts if part.strip()]
-
-
-def verdict_names() -> Mapping[str, Verdict]:
-    """The parts of `expect` that name verdicts."""
-    return _VERDICTS
 
 
 # A closed predicate speaks for every key; an open one for none.
