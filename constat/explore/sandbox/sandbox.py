@@ -139,6 +139,9 @@ _LAUNCHING_PACKAGES: Final = (
 )
 _ENVIRONMENT: Final = MappingProxyType(
     {
+        # Where it is installed, Arrow's own allocator takes 1 GiB of addresses beforehand, which is
+        # all that a step may have.
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
         "HOME": "/nonexistent",
         "LANG": "C.UTF-8",
         "MPLBACKEND": "agg",
