@@ -25,7 +25,12 @@ _NO_DATABASE: Final = "name a DATABASE: an address, a file or a folder; without 
 
 @click.command(name="init", cls=PlainCommand)
 @click.argument("path", metavar="[DATABASE]", default="")
-@click.option("--directory", metavar="DIR", default=".", help="The project's folder; made if new.")
+@click.option(
+    *("--directory", "--project", "directory"),
+    metavar="DIR",
+    default=".",
+    help="The project's folder; made if new.",
+)
 @click.option("--name", default="", help="The project's name; by default that of its folder.")
 @click.option(
     "--tables", metavar="A,B,...", help="Draft these tables, or views, rather than all tables."

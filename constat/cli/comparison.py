@@ -9,7 +9,7 @@ import click
 
 from constat.check.canonical import MAX_BYTES
 from constat.cli.groups import PlainCommand, format_option
-from constat.cli.options import asked, project_option
+from constat.cli.options import asked, files_given, project_option
 from constat.cli.output import note, read_file, write, write_certificate, write_json
 from constat.diagnostics import ConstatError, counted
 from constat.session import Session
@@ -247,8 +247,8 @@ def _words(verdict: str) -> str:
 def stale_command(paths: tuple[str, ...], *, form: str, project: str | None) -> int:
     """List the certificates that would have to be proved again, each with the reasons.
 
-    PATH is a certificate or a folder of them; without one the certificates are meant that
-    `constat prove --keep` has kept. Sources are read anew. Only what a proof rests on counts:
+    PATH is a certificate, - for stdin, or a folder of them; without one the certificates are meant
+    that `constat prove --keep` has kept. Sources are read anew. Only what a proof rests on counts:
     its rules, configured values, stated facts, rows, and the age of what came from the cache.
 
     Examples:
@@ -259,8 +259,8 @@ def stale_command(paths: tuple[str, ...], *, form: str, project: str | None) -> 
     Exit codes: 0 none is stale, 1 some are stale,
     4 none is, but some cannot be told because a source did not answer, 2 bad usage.
     """
-    with Session(project) as session, asked(session):
-        report = session.stale(paths or None)
+    with Session(project) as session, asked(session), files_given(paths) as files:
+        report = session.stale(files or None)
     if form == "json":
         write_json(_stale_json(report))
     else:

@@ -138,8 +138,10 @@ _SECTIONS: Final = (
 def cli() -> None:
     """Answer questions with proofs that an independent program can check.
 
-    Each command also takes -q (no remarks on stderr) and -v (what is asked
-    meanwhile, on stderr); --project or CONSTAT_PROJECT names the project.
+    Each command also takes, behind its name or before it, -q (no remarks on
+    stderr), -v (what is asked meanwhile, on stderr) and --project DIR, as
+    CONSTAT_PROJECT names it. For a file that is read or written, - is stdin or
+    stdout.
 
     Example:
       constat prove "is_vip(C001)"

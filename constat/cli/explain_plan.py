@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from constat.cli.groups import PlainCommand
-from constat.cli.options import asked, project_option
+from constat.cli.options import STDIN, asked, files_given, project_option
 from constat.cli.output import note, show_error, use_utf8, write, write_file, write_json
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, counted
@@ -430,10 +430,10 @@ class _Wanted:
         on_server = self.engine == _ENGINES[2]
         return PlanQuestion(strategy, magic, self.timeout, on_spark, remote, on_server)
 
-    def program(self, path: str) -> ProgramFile:
+    def program(self, path: Path) -> ProgramFile:
         mode = None if self.mode is None else Mode(self.mode)
         include = tuple(map(Path, self.include))
-        return ProgramFile(Path(path), Path(self.facts), mode, int(self.word_size), include)
+        return ProgramFile(path, Path(self.facts), mode, int(self.word_size), include)
 
 
 @click.command(name="explain-plan", cls=PlainCommand)
@@ -523,12 +523,13 @@ def command(
     question = wanted.question
     if (question.on_spark or question.on_server) and form != "text":
         raise click.UsageError(f"--engine {wanted.engine} is shown as text")
-    if subject.endswith(".dl") and question.on_server:
+    program = subject.endswith(".dl") or subject == STDIN
+    if program and question.on_server:
         raise click.UsageError("--engine postgres is for a goal over a project's database")
-    if subject.endswith(".dl") and question.on_spark and analyze and question.spark is None:
+    if program and question.on_spark and analyze and question.spark is None:
         raise click.UsageError("--engine spark --analyze needs --remote ADDRESS for a program")
-    if subject.endswith(".dl"):
-        found = _program(wanted.program(subject), question, analyze=analyze, as_json=form == "json")
+    if program:
+        found = _program(wanted, subject, analyze=analyze, as_json=form == "json")
         if isinstance(found, int):
             return found
     else:
@@ -538,15 +539,14 @@ def command(
     return 0
 
 
-def _program(
-    file: ProgramFile, question: PlanQuestion, *, analyze: bool, as_json: bool
-) -> ExplainedPlan | int:
+def _program(wanted: _Wanted, subject: str, *, analyze: bool, as_json: bool) -> ExplainedPlan | int:
     texts: dict[str, str] = {}
     try:
-        if not analyze:
-            return explain_program(file, question, texts)
-        with watching() as observe:
-            return analyze_program(file, question, texts, observe)
+        with files_given([subject]) as (file,), watching() as observe:
+            program, question = wanted.program(file), wanted.question
+            if not analyze:
+                return explain_program(program, question, texts)
+            return analyze_program(program, question, texts, observe)
     except ConstatError as problem:
         show_error(problem, texts, as_json=as_json)
         return problem.exit_code

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from constat.diagnostics import nearest
 
@@ -50,25 +51,43 @@ profile_option = click.option(
 )
 
 
-def _keep_wish(ctx: Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  as click calls it
+_EVERYWHERE: Final = ("quiet", "verbose", "project")
+
+
+def _keep_wish(ctx: Context, param: click.Parameter, value: object) -> None:
     if value and param.name is not None:
-        ctx.meta[f"constat.{param.name}"] = True
+        ctx.meta[f"constat.{param.name}"] = value
+
+
+def _with_every(own: list[click.Parameter]) -> list[click.Parameter]:
+    """Add those options of every command that are none of its own."""
+    taken = {name for one in own for name in one.opts}
+    how: Any = {"expose_value": False, "hidden": True, "callback": _keep_wish}
+    every = (
+        click.Option(["-q", "--quiet"], is_flag=True, **how),
+        click.Option(["-v", "--verbose"], is_flag=True, **how),
+        click.Option(["--project"], metavar="DIR", **how),
+    )
+    return [*own, *(one for one in every if taken.isdisjoint(one.opts))]
 
 
 class PlainCommand(click.Command):
-    """A command with plain help, and with `-q` and `-v`, of which `constat --help` tells."""
+    """A command with plain help, and with the options of which `constat --help` tells."""
 
     def get_params(self, ctx: Context) -> list[click.Parameter]:
         """Give the options of the command, and of those of every command the others."""
-        own = super().get_params(ctx)
-        taken = {name for one in own for name in one.opts}
-        how: Any = {"is_flag": True, "expose_value": False, "hidden": True, "callback": _keep_wish}
-        every = (click.Option(["-q", "--quiet"], **how), click.Option(["-v", "--verbose"], **how))
-        return [*own, *(one for one in every if taken.isdisjoint(one.opts))]
+        return _with_every(super().get_params(ctx))
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
-        """Read the arguments; where a file to write is `-`, what else is told goes to stderr."""
+        """Read the arguments; where a file to write is `-`, what else is told goes to stderr.
+
+        What was said before the command's name holds where the command says nothing else.
+        """
         rest = super().parse_args(ctx, args)
+        for name in _EVERYWHERE:
+            said = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+            if name in ctx.params and f"constat.{name}" in ctx.meta and not said:
+                ctx.params[name] = ctx.meta[f"constat.{name}"]
         for one in self.params:
             written = one.name in {"certificate", "output"} and str(one.metavar).startswith("FILE")
             if written and ctx.params.get(str(one.name)) == "-":
@@ -90,6 +109,10 @@ class PlainGroup(click.Group):
     """A group with plain help, whose commands have it too."""
 
     command_class = PlainCommand
+
+    def get_params(self, ctx: Context) -> list[click.Parameter]:
+        """Give the options, and those of every command, which may stand before its name."""
+        return _with_every(super().get_params(ctx))
 
     def resolve_command(
         self, ctx: Context, args: list[str]

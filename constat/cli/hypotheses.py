@@ -15,6 +15,7 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import (
     asked,
     asked_apart,
+    files_given,
     locale_option,
     note_unmet,
     project_option,
@@ -236,7 +237,7 @@ def _settings(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
     "--rules",
     metavar="FILE",
     multiple=True,
-    help="Suppose the rules of a file; may be repeated.",
+    help="Suppose the rules of a file, - for stdin; may be repeated.",
 )
 @click.option("--query", is_flag=True, help="GOAL is a conjunction, as in `constat query`.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate to FILE.")
@@ -279,8 +280,8 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
     """
     typed = Suppositions(add, remove, tuple(settings.items())).places()
     with Session(project) as session, asked(session, goal=goal, typed=typed):
-        with watching() as observe:
-            supposed: Any = {"add": add, "remove": remove, "settings": settings, "rules": rules}
+        with watching() as observe, files_given(rules) as files:
+            supposed: Any = {"add": add, "remove": remove, "settings": settings, "rules": files}
             found = session.what_if(goal, **supposed, query=query, observe=observe)
         try:
             if certificate is not None:

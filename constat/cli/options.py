@@ -8,6 +8,7 @@ import shlex
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -18,6 +19,7 @@ from constat.cli.output import (
     RED,
     YELLOW,
     note,
+    read_file,
     show_error,
     write,
     write_heading,
@@ -31,7 +33,7 @@ from constat.session.options import LogAs
 from constat.session.spelling import shown_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from constat.pydatalog import AnswerSet
     from constat.session import Result, Session
@@ -44,6 +46,25 @@ project_option = click.option(
     envvar="CONSTAT_PROJECT",
     help="The project; by default the one that this folder is in.",
 )
+
+
+STDIN: Final = "-"
+_MOST_GIVEN: Final = 256 << 20
+
+
+@contextmanager
+def files_given(names: Sequence[str]) -> Iterator[list[Path]]:
+    """Give the files that were named; where one is `-`, a file `stdin` with what stdin holds."""
+    if STDIN not in names:
+        yield [Path(one) for one in names]
+        return
+    from constat.store.replacing import Scratch  # noqa: PLC0415  loaded when it is used
+
+    with Scratch() as scratch:
+        place = scratch.path / "stdin"
+        # Whoever reads the file refuses what is longer than it bears.
+        place.write_bytes(read_file(STDIN, _MOST_GIVEN))
+        yield [place if one == STDIN else Path(one) for one in names]
 
 
 @contextmanager

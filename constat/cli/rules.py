@@ -15,7 +15,7 @@ import click
 
 from constat.cli.confirmation import Once, accept_option
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
-from constat.cli.options import asked, project_option
+from constat.cli.options import STDIN, asked, files_given, project_option
 from constat.cli.output import (
     bold,
     note,
@@ -79,10 +79,10 @@ def list_command(
 ) -> int:
     """List the rules and predicates of rule files and folders; of the project without PATH.
 
-    A rule is listed with its id, head, sentence, owner, confidence, state (`approved`,
-    `proposed` by a model, or `written` by a person and approved by nobody), and its place; a
-    predicate with its columns, where its rows come from and how many rules and facts give it.
-    Facts of the text are counted with their predicate. Drafts that wait in the quarantine are
+    `-` is stdin. A rule is listed with its id, head, sentence, owner, confidence, state
+    (`approved`, `proposed` by a model, or `written` by a person and approved by nobody), and its
+    place; a predicate with its columns, where its rows come from and how many rules and facts give
+    it. Facts of the text are counted with their predicate. Drafts that wait in the quarantine are
     listed below.
 
     Examples:
@@ -92,7 +92,8 @@ def list_command(
 
     Exit codes: 0 listed, 2 bad usage, configuration or rules.
     """
-    listing, drafts = _listing(paths, project)
+    with files_given(paths) as files:
+        listing, drafts = _listing(files, project)
     listing = listing.only(predicate=predicate, owner=owner, proposed=proposed)
     # A draft is listed for what it speaks about; it has no owner yet.
     waiting = [
@@ -106,7 +107,7 @@ def list_command(
     return 0
 
 
-def _listing(paths: Sequence[str], project: str | None) -> tuple[Listing, tuple[Draft, ...]]:
+def _listing(paths: Sequence[Path], project: str | None) -> tuple[Listing, tuple[Draft, ...]]:
     if not paths:
         with Session(project) as session, asked(session):
             listing = list_rules(session.program)
@@ -118,7 +119,7 @@ def _listing(paths: Sequence[str], project: str | None) -> tuple[Listing, tuple[
             return listing, session.drafts.list("proposed")
     texts: dict[str, str] = {}
     try:
-        return read_listing([Path(path) for path in paths], texts), ()
+        return read_listing(paths, texts), ()
     except ConstatError as problem:
         as_json = bool(click.get_current_context().find_root().obj)
         show_error(problem, texts, as_json=as_json)
@@ -204,9 +205,9 @@ def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator
 def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project: str | None) -> int:
     """Check rule files, and folders of them, as one program; those of the project without PATH.
 
-    The cases of libraries are left out: `constat rules test` runs them. What the files of a project
-    name as sources has to be there: names without asking, tables and columns where the data is in
-    files; `constat doctor` asks servers as well. With --portable every
+    `-` is stdin. The cases of libraries are left out: `constat rules test` runs them. What the
+    files of a project name as sources has to be there: names without asking, tables and columns
+    where the data is in files; `constat doctor` asks servers as well. With --portable every
     construct is named that stock Souffle 2.5 would not load, or would answer differently, with what
     to write instead; these are warnings, and they make the exit code 1. So does a sentence of
     `@[says]` that leaves out a column, or a value that its rule compares.
@@ -220,7 +221,10 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project:
     Exit codes: 0 no errors, 1 a sentence leaves out a value, or not portable (with --portable),
     2 errors, 78 all errors are constructs refused on purpose.
     """
-    checked = _checked([Path(path) for path in paths], project, portable=portable)
+    with files_given(paths) as files:
+        # What a text of stdin includes is looked for in this folder.
+        beside = [Path.cwd()] if STDIN in paths else []
+        checked = _checked(files, beside, project, portable=portable)
     if form == "json":
         write_json(_check_json(checked))
     else:
@@ -233,12 +237,14 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project:
     return checked.exit_code
 
 
-def _checked(paths: Sequence[Path], project: str | None, *, portable: bool) -> Checked:
+def _checked(
+    paths: Sequence[Path], beside: Sequence[Path], project: str | None, *, portable: bool
+) -> Checked:
     if not paths:
         own = _project(project)
         checked = check_rules(own.rules, own.rule_roots, portable=portable, project=own)
         return with_sources(checked, own, whole=True)
-    checked = check_rules(paths, portable=portable)
+    checked = check_rules(paths, beside, portable=portable)
     try:
         around = _project(project)
     except ConstatError:
@@ -282,7 +288,6 @@ def _summary(checked: Checked) -> str:
     return f"{summary}; " + (f"{found} not portable" if checked.portability else "portable")
 
 
-_STDIN: Final = "-"
 _STDIN_NAME: Final = "<stdin>"
 _WORDS: Final = ("error", "changed", "unchanged")
 
@@ -329,7 +334,7 @@ def fmt_command(
     Exit codes: 0 done, 1 a file would change (with --check), 2 a file has errors or is not there.
     """
     style = ArgumentStyle.POSITIONAL if positional else ArgumentStyle.WIDE_NAMED
-    if _STDIN in paths:
+    if STDIN in paths:
         return _filter(paths, style, check=check, diff=diff, form=form)
     files = _files_to_lay_out([Path(path) for path in paths], project)
     known = declared_near(files)
@@ -376,7 +381,7 @@ def _filter(
     """
     if len(paths) > 1:
         raise click.UsageError("`-` stands for stdin and stands alone")
-    one = rewrite(read_file(_STDIN, MAX_FILE), _STDIN_NAME, style=style)
+    one = rewrite(read_file(STDIN, MAX_FILE), _STDIN_NAME, style=style)
     code = _exit_code([one], check=check)
     if form == "json":
         write_json(_fmt_json([one], code, diff=diff))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from constat.cli.groups import PlainCommand, format_option, profile_option
+from constat.cli.options import STDIN, files_given
 from constat.cli.output import note, show_error, use_utf8, write_json, write_pieces
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, render, to_json
@@ -64,7 +65,7 @@ _FOREVER: Final = 1e9
 
 
 @click.command(name="run", cls=PlainCommand)
-@click.argument("program", type=click.Path(path_type=Path))
+@click.argument("program")
 @click.option(
     "--facts", "-F", metavar="DIR", default=".", help="Read fact files here; default: here."
 )
@@ -128,8 +129,8 @@ _FOREVER: Final = 1e9
 @profile_option
 @click.option("--no-warn", "-w", "silent", is_flag=True, help="Do not print warnings.")
 @format_option
-def command(program: Path, *, silent: bool, form: str, profile: str | None, **given: object) -> int:
-    """Run PROGRAM: read its .input files, compute, write its .output files.
+def command(program: str, *, silent: bool, form: str, profile: str | None, **given: object) -> int:
+    """Run PROGRAM, or stdin for -: read its .input files, compute, write its .output files.
 
     A relation NAME is read from NAME.facts and written to NAME.csv, one row on a line and a tab
     between columns. `.input` and `.output` can say otherwise: filename, delimiter, columns,
@@ -160,14 +161,15 @@ def command(program: Path, *, silent: bool, form: str, profile: str | None, **gi
     printed, texts = list[str](), dict[str, str]()
     use_utf8()
     summary: RunSummary | ConstatError
-    _refuse_both(given)
+    _prepare(program, given)
     try:
         if profile is not None:
-            _profile(program, profile, texts, _profiled(given), as_json=as_json)
+            with files_given([program]) as (file,):
+                _profile(file, profile, texts, _profiled(given), as_json=as_json)
             return 0
-        with watching() as observe:
+        with watching() as observe, files_given([program]) as (file,):
             show = printed.extend if as_json else write_pieces
-            summary = run_program(program, _options(**given), show, texts=texts, observe=observe)  # type: ignore[arg-type]  # the options declared above
+            summary = run_program(file, _options(**given), show, texts=texts, observe=observe)  # type: ignore[arg-type]  # the options declared above
     except ConstatError as problem:
         summary = problem
     if isinstance(summary, ConstatError):
@@ -229,7 +231,10 @@ def _profile(
     give_profile(found, str(program), file, as_json=as_json)
 
 
-def _refuse_both(given: Mapping[str, object]) -> None:
+def _prepare(program: str, given: dict[str, Any]) -> None:
+    if program == STDIN:
+        # What it includes is looked for in this folder.
+        given["include"] = (*given["include"], ".")
     if given["parquet"] and given["check"] != OFF:
         raise click.UsageError(
             "--check counts rows that come here, and --parquet leaves them there"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shlex
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.cli.groups import PlainCommand, PlainGroup, format_option
-from constat.cli.options import asked, project_option
+from constat.cli.options import STDIN, asked, project_option
 from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import not_one_text, print_result
@@ -380,6 +381,7 @@ def _json(one: Materialized) -> dict[str, object]:
 
 # What is watched is looked at again and again; a change is told once.
 
+_PIECE: Final = 1 << 20
 _PATIENCE: Final = 60
 """Seconds that a command may take which is told of changes."""
 
@@ -389,9 +391,9 @@ _PATIENCE: Final = 60
 @click.option(
     "--changes",
     metavar="FILE",
-    type=click.Path(dir_okay=False),
-    help='Take changes of rows from FILE, one on each line: {"op": "insert", "relation": "edge", '
-    '"row": [1, 2]}; op is insert, delete or update (with the old row in "before").',
+    help="Take changes of rows from FILE, or stdin for -, one on each line: "
+    '{"op": "insert", "relation": "edge", "row": [1, 2]}; op is '
+    'insert, delete or update (with the old row in "before").',
 )
 @click.option(
     "--interval",
@@ -497,25 +499,40 @@ class _Feed:
         self._watch = watch
         self._place = 0
         self._lines = 0
+        self._begun = b""
 
     def take(self) -> list[ChangedConclusion]:
         """Take the lines that were added, and give what follows."""
         from constat.session.current import read_changes  # noqa: PLC0415  loaded when it is used
 
         try:
-            with self._path.open("rb") as file:
-                file.seek(self._place)
-                content = file.read()
+            content = self._piped() if str(self._path) == STDIN else self._read()
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
             message = f"the file of changes cannot be read: {reason}"
             raise ConstatError([Diagnostic("C0676", message, help="name a file")]) from None
+        self._begun = content[content.rfind(b"\n") + 1 :]
         content = content[: content.rfind(b"\n") + 1]
         lines = content.decode("utf-8", "replace").splitlines()
         facts = read_changes(lines, self._watch, self._path.name, self._lines + 1)
         self._place += len(content)
         self._lines += len(lines)
         return self._watch.tell(facts) if facts else []
+
+    def _read(self) -> bytes:
+        with self._path.open("rb") as file:
+            file.seek(self._place)
+            return file.read()
+
+    def _piped(self) -> bytes:
+        """Give what has come on stdin, without waiting for more."""
+        found = self._begun
+        while select.select([sys.stdin], [], [], 0)[0]:
+            piece = os.read(sys.stdin.fileno(), _PIECE)
+            if not piece:
+                break
+            found += piece
+        return found
 
 
 class _ChangePrinter:

@@ -17,7 +17,7 @@ import pytest
 from constat import __version__
 from constat.cli.entry import cli
 from constat.cli.output import Pipe, write_bytes
-from tests.cli.running import run
+from tests.cli.running import run, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -247,3 +247,84 @@ def wait(*arguments, **options):
 session.decide = wait
 sys.exit(main(sys.argv[1:]))
 """
+
+
+def every_command() -> list[tuple[tuple[str, ...], click.Command]]:
+    """Name every command that is no group, and every group."""
+    found: list[tuple[tuple[str, ...], click.Command]] = [((), cli)]
+    for words, command in found:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below is not None
+                found.append(((*words, name), below))
+    return found
+
+
+def test_every_command_takes_a_project_and_quiet_and_verbose() -> None:
+    lacking = [
+        (words, name)
+        for words, command in every_command()
+        for name in ("--project", "-q", "-v")
+        if not any(name in one.opts for one in command.get_params(click.Context(command)))
+    ]
+    assert lacking == []
+    assert len(every_command()) > 80
+
+
+def test_what_is_said_before_a_command_is_what_it_is_told(
+    still_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    monkeypatch.setenv("CONSTAT_PROJECT", str(nowhere))
+    assert run("prove", "is_vip(C001)").code == 2
+    for words in ((), ("rules",)):
+        command = ("rules", "list")[len(words) :] if words else ("prove", "is_vip(C001)")
+        ran = run(*words, "--project", still_shop, *command)
+        assert (ran.code, bool(ran.out)) == (0, True), ran.err
+    # The command's own word counts, wherever another stands.
+    ran = run("--project", nowhere, "-q", "prove", "is_vip(C001)", "--project", still_shop)
+    assert (ran.code, ran.out) == (0, "PROVED: is_vip(C001)\n")
+    begun = tmp_path / "begun"
+    assert run("--project", nowhere, "init", "--example", "vip", "--project", begun).code == 0
+    assert (begun / "constat.yaml").exists()
+    assert run("help", "--project", nowhere).code == 0
+
+
+RULES_OF_STDIN = b".decl p(n: number)\np(1). p(2).\n.output p\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "code", "said"),
+    [
+        (("rules", "check", "-"), RULES_OF_STDIN, 0, "1 file, 1 predicate"),
+        (("rules", "check", "-"), b".decl p(n: number)\nq(1).\n", 2, "stdin:2:1"),
+        (("rules", "check", "-"), b'.include "vip.dl"\n', 2, "vip.dl"),
+        (("rules", "list", "-"), RULES_OF_STDIN, 0, "stdin:1"),
+        (("run", "-", "-D-"), RULES_OF_STDIN, 0, "1\n2\n"),
+        (("explain-plan", "-"), RULES_OF_STDIN, 0, "p"),
+        (("stale", "-"), b"{}", 1, "stdin"),
+        (("watch", "is_vip(?c)", "--once", "--changes", "-"), b'{"op": 1}\n', 2, "line 1 of -"),
+        (
+            ("what-if", "is_vip(C001)", "-q", "--rules", "-"),
+            b"is_vip(?c) :- other(?c).\n",
+            2,
+            "there is no predicate `other`",
+        ),
+    ],
+)
+def test_a_dash_is_stdin(
+    still_shop: Path, words: tuple[str, ...], given: bytes, code: int, said: str
+) -> None:
+    ran = run_process(*words, "--project", str(still_shop), given=given)
+    assert ran.code == code, ran
+    assert said in ran.out + ran.err, ran
+
+
+def test_a_text_of_stdin_includes_what_lies_in_this_folder(tmp_path: Path) -> None:
+    (tmp_path / "more.dl").write_text(".decl p(n: number)\np(7).\n")
+    given = b'.include "more.dl"\n.output p\n'
+    assert run_process("run", "-", "-D-", cwd=tmp_path, given=given).out.splitlines()[-2:] != []
+    assert "7" in run_process("run", "-", "-D-", cwd=tmp_path, given=given).out
+    assert run_process("rules", "check", "-", cwd=tmp_path, given=given).code == 0
