@@ -503,7 +503,12 @@ def _conflict_help(
 ) -> str:
     if Kind.STRUCTURE in kinds:
         return "use two variables; a pattern such as `?r = [?x, ?y]` gives the fields of a record"
+    own = second if second is not None and second.role == "gets" else None
     join = offered_join(kinds, (first, second), predicates)
+    if own is not None and own.predicate is not None and own.predicate.source is None:
+        column = own.predicate.columns[own.column].name
+        declared = f"declare `{column}: {kinds[0].value}` in `.decl {own.predicate.name}`"
+        return f"{declared}, or join with `{join}`" if join else declared
     if join:
         return f"to go from a name to its id, join with `{join}`"
     if set(kinds) == {Kind.DECIMAL, Kind.FLOAT}:
@@ -586,11 +591,13 @@ def _misfit_reason(
         )
         return "C0215", note, "write the structure, for example `[1, 2]` or `$Zero`"
     if kind is Kind.SYMBOL:
-        return (
-            "C0215",
-            "a text stands in quotes, also where it looks like a number",
-            f'write `"{text}"`',
-        )
+        note, edit = "a text stands in quotes, also where it looks like a number", f'`"{text}"`'
+        column = None if origin is None or origin.term is constant else origin.term
+        if not isinstance(column, Variable) or not constant.kind.numeric:
+            return "C0215", note, f"write {edit}"
+        # Texts in quotes are compared letter by letter, which is hardly what a number asks for.
+        read = f"`to_decimal({print_term(column)})`"
+        return "C0215", note, f"compare {read} with it; or the text as it is, with {edit}"
     join = offered_join((kind, Kind.SYMBOL), (origin, None), predicates, constant)
     if join:
         return "C0215", _ONE_KIND, f"to go from a name to its id, join with `{join}`"

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from .canonical import Rejected, canonical, sha256
@@ -37,15 +38,30 @@ from .values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .canonical import Json
     from .certificate import Certificate
     from .rows import Rows
+    from .rules import Rule
     from .summaries import Summary
     from .values import Cell
 
 _WIDE: Final = Context(prec=10**4)
+
+
+_TURNED: Final = MappingProxyType(str.maketrans("<>", "><"))
+_FURTHER: Final = MappingProxyType(
+    {
+        ("max", "="): ">",
+        ("max", "<="): ">",
+        ("max", "<"): ">=",
+        ("min", "="): "<",
+        ("min", ">="): "<",
+        ("min", ">"): "<=",
+    }
+)
+"""How a member stands to a value that its extreme cannot compare with as the operator says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,7 @@ class Aggregates:
         self.absence = absence
         self.sources = certificate.evidence.sources
         self.known: dict[tuple[int, int, OpenRow], Exact] = {}
+        self.members: dict[tuple[int, int, OpenRow], tuple[str | None, frozenset[int]]] = {}
         self.used_summaries: set[int] = set()
         self.summaries: dict[tuple[int, int, OpenRow], int] = {}
         self.summary_list = certificate.summaries
@@ -108,6 +125,62 @@ class Aggregates:
             self.known[key] = known
             self.rows.lookups = noted
         self.rows.lookups.add(known.lookups)
+        return known
+
+    def rules_out(self, number: int, binding: Binding) -> tuple[bool, frozenset[int]]:
+        """Tell whether a whole instance holds an open least or greatest for what it cannot be.
+
+        Of a group that has no exact value the greatest is at least the target of each member that
+        is certain, and the least at most that.  With it come the nodes that say so.
+        """
+        found, consulted = False, frozenset[int]()
+        rule = self.rules[number]
+        for position, literal in enumerate(rule.body):
+            if not isinstance(literal, Aggregate) or not _is_bounded(literal):
+                continue
+            if self.exact(number, position, literal, binding).value is not Hole.STAR:
+                continue
+            group = tuple([binding[variable] for variable in literal.outer])
+            if not all(map(is_known, group)):
+                continue
+            member, used = self._member((number, position, group), literal)
+            consulted |= used
+            if member is not None:
+                kind, held = literal.result.kind, self._held(rule, literal, binding)
+                found |= any(
+                    is_known(value)
+                    and not is_hidden(value)
+                    and compare(_FURTHER[literal.function, operator], kind, member, str(value))
+                    for operator, value in held
+                )
+        return found, consulted
+
+    def _held(
+        self, rule: Rule, literal: Aggregate, binding: Binding
+    ) -> Iterator[tuple[str, Value]]:
+        """Yield what an instance holds a result for; it stands on the left of the operator."""
+        yield "=", binding[literal.result.position]
+        for one in rule.body:
+            if isinstance(one, Comparison):
+                sides = ((one.left, one.right, False), (one.right, one.left, True))
+                for side, other, turned in sides:
+                    operator = one.operator.translate(_TURNED) if turned else one.operator
+                    if side == literal.result and (literal.function, operator) in _FURTHER:
+                        yield operator, self.rows.evaluator.value(other, binding)
+
+    def _member(
+        self, key: tuple[int, int, OpenRow], literal: Aggregate
+    ) -> tuple[str | None, frozenset[int]]:
+        """Return the target furthest out of a group's members that are certain."""
+        known = self.members.get(key)
+        if known is None:
+            group = Group(self, literal, Joins(self.rows, self.rows.possible))
+            targets = group.certain_targets(self.start(key, literal))
+            furthest = None
+            if targets:
+                totals = totals_of(literal.result.kind, len(targets), targets)
+                furthest = totals.least if literal.function == "min" else totals.greatest
+            known = self.members[key] = furthest, frozenset(group.joins.consulted)
         return known
 
     def start(self, key: tuple[int, int, OpenRow], literal: Aggregate) -> Binding:
@@ -204,6 +277,21 @@ class Group:
         counts = self.literal.function not in {"min", "max"}
         return None if counts and some_may_be_one(distinct, self.rows.spend) else distinct
 
+    def certain_targets(self, start: Binding) -> list[str]:
+        """Return the targets of the assignments that are certain, where somebody knows them."""
+        targets: list[str] = []
+        for assignment in self.found(start):
+            self.rows.spend(1 + len(self.literal.body))
+            binding = list(start)
+            for variable, value in zip(self.literal.inner, assignment, strict=True):
+                binding[variable] = value
+            # Every row is consulted, as for totals: its node counts as used.
+            holds = [self._holds(test, binding) for test in self.literal.body]
+            target = self.evaluator.value(self.literal.target, binding)  # type: ignore[arg-type]
+            if all(holds) and type(target) is str and not is_hidden(target):
+                targets.append(target)
+        return targets
+
     def found(self, start: Binding) -> dict[OpenRow, None]:
         """Return the distinct cells of the local variables and of what is not read."""
         inner = self.literal.inner
@@ -289,6 +377,13 @@ class Group:
         if any(map(is_hidden, targets)):
             return Totals(count, None, None, None, tuple(targets))
         return totals_of(self.literal.target.kind, count, targets)
+
+
+def _is_bounded(literal: Aggregate) -> bool:
+    """Tell whether members bound the result: the target is a variable, and nothing is denied."""
+    plain = not any(isinstance(test, Negative) for test in literal.body)
+    extreme = literal.function in {"min", "max"} and literal.threshold is None
+    return extreme and plain and isinstance(literal.target, Variable)
 
 
 def some_may_be_one(assignments: Sequence[Row], spend: Callable[[int], None]) -> bool:

@@ -195,7 +195,7 @@ class Closure:
             if start is None:
                 continue
             for binding in search(start, literals, lambda _, left: self._first(left), extend):
-                self._check_covered(rule, entry, bound, key, binding)
+                self._check_covered(position, entry, bound, key, binding)
 
     def _first(self, left: tuple[tuple[int, Literal], ...]) -> int:
         self.rows.spend(len(left) // 8)
@@ -231,8 +231,9 @@ class Closure:
         return (extended,)
 
     def _check_covered(
-        self, rule: Rule, entry: ClosureEntry, bound: Bound, key: Row, binding: Binding
+        self, number: int, entry: ClosureEntry, bound: Bound, key: Row, binding: Binding
     ) -> None:
+        rule = self.certificate.program.rules[number]
         head = list(self.rows.evaluator.instance(rule.head, binding))
         for column, value in zip(entry.columns, key, strict=True):
             if isinstance(head[column], Hole):
@@ -241,9 +242,11 @@ class Closure:
                 return
         row = tuple(Hole.STAR if isinstance(value, Hole) else value for value in head)
         self.rows.spend(len(bound.by_stars))
+        ruled_out, consulted = self.aggregates.rules_out(number, binding)
+        self.consulted |= consulted
         if bound.covers(row):
             self.take(entry.predicate, row)
-        else:
+        elif not ruled_out:
             shown = ", ".join("?" if isinstance(v, Hole) else str(v)[:40] for v in row)
             raise Rejected("not-covered", f"{entry.predicate}({shown}) is derivable but not listed")
 

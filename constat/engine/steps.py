@@ -49,8 +49,31 @@ from constat.evaluation import (
     PackedRows,
 )
 from constat.frozen import frozen
-from constat.logic import OPEN, EvaluationError, Row, Slot, Value, add_exactly, fold, is_beyond
-from constat.plan import Absence, Beyond, Compute, Expression, Filter, Fold, Join, RulePlan, Step
+from constat.logic import (
+    OPEN,
+    TURNED,
+    EvaluationError,
+    Row,
+    Value,
+    add_exactly,
+    fold,
+    is_beyond,
+    is_ruled_out,
+)
+from constat.logic import Slot as SlotValue
+from constat.plan import (
+    Absence,
+    Beyond,
+    Compute,
+    Expression,
+    Filter,
+    Fold,
+    Join,
+    RulePlan,
+    Slot,
+    Step,
+    slots_of,
+)
 
 Fail = Callable[[str], None]
 
@@ -77,7 +100,7 @@ class Groups:
         self._width = len(step.group)
         self._sure: dict[Binding, dict[Binding, Binding]] = {group: {} for group in groups}
         self._weak: dict[Binding, dict[Binding, tuple[Binding, int]]] = {}
-        self._folded: dict[Binding, list[tuple[Slot, int]]] = {}
+        self._folded: dict[Binding, list[tuple[SlotValue, int]]] = {}
         self._sort(inner)
 
     def _sort(self, inner: Batch) -> None:
@@ -98,7 +121,7 @@ class Groups:
             if assignment not in weak or weak[assignment][1] < strength:
                 weak[assignment] = (binding, strength)
 
-    def values(self, group: Binding) -> list[tuple[Slot, int]]:
+    def values(self, group: Binding) -> list[tuple[SlotValue, int]]:
         """The aggregate's values for a group with their strengths.
 
         None where an exact value does not exist.
@@ -108,7 +131,7 @@ class Groups:
             folded = self._folded[group] = self._fold_group(group)
         return folded
 
-    def _fold_group(self, group: Binding) -> list[tuple[Slot, int]]:
+    def _fold_group(self, group: Binding) -> list[tuple[SlotValue, int]]:
         sure = list(self._sure[group].values())
         weak = list(self._weak.get(group, {}).values())
         if not weak:
@@ -119,6 +142,21 @@ class Groups:
         # The hard reading does not know the assumed rows; the accepted one does.
         return [*self._exact(accepted, ACCEPTED), (OPEN, CONCEIVABLE)]
 
+    def members(self, group: Binding) -> tuple[Value | None, Value | None]:
+        """The member that is furthest out, of those that are certain and of those accepted too.
+
+        Where the least or the greatest is not exact, it is not within these.
+        """
+        sure = list(self._sure[group].values())
+        weak = self._weak.get(group, {}).values()
+        accepted = [binding for binding, strength in weak if strength == ACCEPTED]
+        return self._furthest(sure), self._furthest(sure + accepted)
+
+    def _furthest(self, bindings: list[Binding]) -> Value | None:
+        place = cast("Slot", self._step.target).place
+        cells = [cell for one in bindings if not is_hole(cell := one[place])]
+        return fold(self._step.function, self._step.kind, cast("list[Value]", cells))
+
     def _is_exact(self, bindings: list[Binding]) -> bool:
         """Whether bindings with null cells are as many in every case, or their number is no matter.
 
@@ -128,7 +166,7 @@ class Groups:
             return True
         return are_distinct(list(map(tuple_getter(self._step.distinct), bindings)))
 
-    def _exact(self, bindings: list[Binding], strength: int) -> list[tuple[Slot, int]]:
+    def _exact(self, bindings: list[Binding], strength: int) -> list[tuple[SlotValue, int]]:
         target = self._step.target
         try:
             values: list[Value] | None = [1] * len(bindings)
@@ -169,7 +207,7 @@ class PackedGroups:
                 self._added[group].extend(values)
         return True
 
-    def values(self, group: Binding) -> list[tuple[Slot, int]]:
+    def values(self, group: Binding) -> list[tuple[SlotValue, int]]:
         """The aggregate's value for a group; none where an exact value does not exist."""
         counted = self._step.target is None
         values = [1] * self._counts[group] if counted else self._added[group]
@@ -419,6 +457,8 @@ class Steps:
         self._state = state
         self._closed = closed
         self._finder = Finder(state.texts)
+        self._members: dict[tuple[int, Binding], tuple[Value | None, Value | None]] = {}
+        """By the step of a least or greatest and its group: the members that bound it."""
 
     def run(
         self, steps: tuple[Step, ...], batch: Batch, rule: RulePlan, *, inner: bool = False
@@ -441,6 +481,18 @@ class Steps:
         inner: bool = False,
     ) -> Requests:
         """Run one of the steps."""
+        batch = yield from self._step(steps, number, batch, rule, inner=inner)
+        return self._within(batch, rule) if steps is rule.steps else batch
+
+    def _step(
+        self,
+        steps: tuple[Step, ...],
+        number: int,
+        batch: Batch,
+        rule: RulePlan,
+        *,
+        inner: bool,
+    ) -> Requests:
         step = steps[number]
         match step:
             case Join():
@@ -731,7 +783,48 @@ class Steps:
                 continue
             for value, other in folded.values(key):
                 self._keep(out, (*binding, value), strength, other)
+        if isinstance(folded, Groups) and out.weak and _has_members(step):
+            for one in groups:
+                if any(value is OPEN for value, _ in folded.values(one)):
+                    self._members[id(step), one] = folded.members(one)
         return out
+
+    def _within(self, batch: Batch, rule: RulePlan) -> Batch:
+        """Drop what holds an extreme that a member of its group rules out, though it is open."""
+        if not batch.weak or not self._members:
+            return batch
+        width = len(batch.weak[0][0])
+        extremes = [one for one in _extremes(rule) if one.place < width]
+        if not extremes:
+            return batch
+        out = Batch(batch.sure)
+        for binding, strength in self._state.clock.over(batch.weak):
+            levels = [self._ruled_out(one, binding) for one in extremes]
+            self._keep(out, binding, strength, *levels)
+        return out
+
+    def _ruled_out(self, extreme: _Extreme, binding: Binding) -> int:
+        """Give how strong a binding is at most, by the members of a group."""
+        group = tuple([binding[place] for place in extreme.step.group])
+        sure, accepted = self._members.get((id(extreme.step), group), (None, None))
+        if sure is None and accepted is None:
+            return CERTAIN
+        most = CERTAIN
+        for operator, other in extreme.tests:
+            value = self._value(other, binding)
+            if is_hole(value):
+                continue
+            if sure is not None and is_ruled_out(extreme.step.function, operator, value, sure):
+                return ABSENT
+            if is_ruled_out(extreme.step.function, operator, value, cast("Value", accepted)):
+                most = CONCEIVABLE
+        return most
+
+    def _value(self, expression: Expression, binding: Binding) -> SlotValue:
+        """Evaluate what is known by now; what errs nobody knows."""
+        if any(place >= len(binding) for place in slots_of(expression)):
+            return OPEN
+        return cell_of(expression, binding, self._state.texts)
 
     def _packed(
         self, step: Fold, groups: set[tuple[Value, ...]], rule: RulePlan, fail: Fail
@@ -784,6 +877,47 @@ class Steps:
                 message = f"a rule joins more than {state.limits.rows:,} rows"
                 raise LimitReachedError(message + state.limits.raising("rows"))
             yield Batch(joined)
+
+
+@frozen
+class _Extreme:
+    """A least or greatest of a rule, its slot, and what stands in the rule for it to compare with.
+
+    The first of the `tests` is the slot itself, which may have met a value since.
+    """
+
+    step: Fold
+    place: int
+    tests: tuple[tuple[str, Expression], ...]
+
+
+def _has_members(step: Fold) -> bool:
+    """Whether a member of a group bounds its least or greatest: the target is a variable."""
+    found = step.function in {"min", "max"} and isinstance(step.target, Slot)
+    return found and not any(isinstance(one, Absence) for one in step.steps)
+
+
+def _extremes(rule: RulePlan) -> Iterator[_Extreme]:
+    """Yield the leasts and greatests of a rule that members bound."""
+    width = len(rule.columns) + len(rule.constants)
+    tests: list[tuple[str, Expression, Expression]] = []
+    folds: list[tuple[Fold, int]] = []
+    for step in rule.steps:
+        match step:
+            case Filter():
+                tests.append((step.operator, step.left, step.right))
+            case Compute():
+                tests.append(("=", Slot(width), step.expression))
+            case Fold() if _has_members(step):
+                folds.append((step, width))
+            case _:
+                pass
+        width += len(step.kept) if isinstance(step, Join) else isinstance(step, Compute | Fold)
+    both = [*tests, *((TURNED.get(one, ""), right, left) for one, left, right in tests)]
+    for step, place in folds:
+        slot = Slot(place)
+        found = [(one, other) for one, left, other in both if one in TURNED and left == slot]
+        yield _Extreme(step, place, (("=", slot), *found))
 
 
 _FEW_GROUPS = 8

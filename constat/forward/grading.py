@@ -13,6 +13,8 @@ from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.forward.erring import Placeholders
 from constat.forward.ways import (
     MADE,
+    MEMBER,
+    MEMBERS,
     Body,
     Doubt,
     Grade,
@@ -186,6 +188,12 @@ class RuleGrading:
         """Add a rule, with the kinds of its variables: those that were made get one here."""
         kinds = dict(self.kinds)
         for one in rule.body:
+            if isinstance(one, Aggregate):
+                name = one.result.name
+                if name.endswith(MEMBER):
+                    kinds = {**kinds, name: self.kinds[name.removesuffix(MEMBER)]}
+                elif name.endswith(MEMBERS):
+                    kinds = {**kinds, name: Kind.NUMBER}
             if isinstance(one, Comparison):
                 names = [v.name for v in literal_variables(one) if v.name.endswith(MADE)]
                 kinds = {**dict.fromkeys(names, Kind.SYMBOL), **kinds}

@@ -13,6 +13,7 @@ from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.frozen import frozen
 from constat.logic import (
     OPEN,
+    TURNED,
     Aggregate,
     Apply,
     Atom,
@@ -50,6 +51,10 @@ _LABEL: Final = ".label"
 """The end of names of variables that stand for labels; names of the language have no point."""
 MADE: Final = ".made.label"
 """The end of names of those that stand for what a total function made of a label (26b)."""
+MEMBER: Final = ".member"
+"""The end of names of those that stand for the certain member of a group that is furthest out."""
+MEMBERS: Final = ".members"
+"""The end of names of those that stand for how many members of a group are certain."""
 _BETWEEN: Final = "|"
 _SHAPE: Final = "~"
 _SPELLED: Final = frozenset(
@@ -355,7 +360,8 @@ class Way:
     another literal binds. `whole` are the open rows of which every column is known here. `opened`
     are the literals that placeholders come from, `every` the literals as they were written.
     `carried` are the variables that hold a label, each with the variable that stands for it;
-    `shown` are the rows with labels that were taken.
+    `shown` are the rows with labels that were taken. `bounded` has of open leasts and greatests
+    what a value has to be to their member, which bounds them: `>=` or `<=`.
     """
 
     literals: tuple[Literal, ...] = ()
@@ -368,6 +374,7 @@ class Way:
     every: tuple[Literal, ...] = ()
     carried: Mapping[str, Variable] = field(default_factory=dict, hash=False)
     shown: tuple[Shown, ...] = ()
+    bounded: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def bound(self) -> frozenset[str]:
@@ -618,11 +625,12 @@ class Body:
             return bound.taking(POSSIBLE) if reads_open else bound.taking(CERTAIN, literal)
         if not reads_open:
             return way.taking(CERTAIN, literal)
+        within = list(_within(way, literal))
         for name in pins(literal):
             # In another order of literals it is computed from what is open.
             if name in way.known - self.start and (_outer(literal) - {name}) & way.open:
                 way = way.binding(name, is_open=True)
-        return way.taking(POSSIBLE)
+        return way.taking(POSSIBLE, *within)
 
     def _absent(self, way: Way, atom: Atom) -> Iterator[Way]:
         found = self._valued(way, atom)
@@ -684,13 +692,58 @@ class Body:
         yield exact.taking(CERTAIN, members or literal, *every)
         possible = [Negative(one) for grade, one in touched.items() if grade.strength == POSSIBLE]
         for grade, atom in touched.items():
-            open_way = way.binding(result, is_open=True).opening(Positive(atom), result)
+            open_ways = [
+                one.binding(result, is_open=True).opening(Positive(atom), result)
+                for one in _bounding(way, members or literal)
+            ]
             if grade.strength == POSSIBLE:
-                yield open_way.taking(POSSIBLE, Positive(atom))
+                yield from (one.taking(POSSIBLE, Positive(atom)) for one in open_ways)
             elif doubt is not None:
                 # The hard reading does not know the assumed rows; the accepted one does.
                 yield exact.taking(ACCEPTED, Positive(atom), doubt.accepted, *possible)
-                yield open_way.taking(CONCEIVABLE, Positive(atom))
+                yield from (one.taking(CONCEIVABLE, Positive(atom)) for one in open_ways)
+
+
+def _bounding(way: Way, literal: Aggregate) -> Iterator[Way]:
+    """Give the ways in which a least or greatest is open: with a certain member, and without one.
+
+    The greatest of a group is at least the target of each member, and the least at most that.
+    """
+    result = literal.result.name
+    if not is_bounded(literal):
+        yield way
+        return
+    count, member = Variable(f"{result}{MEMBERS}"), Variable(f"{result}{MEMBER}")
+    none = replace(literal, function="count", target=None, result=count)
+    yield way.taking(CERTAIN, none, Comparison("=", count, Constant(0, Kind.NUMBER)))
+    operator = ">=" if literal.function == "max" else "<="
+    found = way.taking(CERTAIN, replace(literal, result=member))
+    if result in way.known:
+        found = found.taking(CERTAIN, Comparison(operator, literal.result, member))
+    yield replace(found, bounded={**way.bounded, result: operator})
+
+
+def is_bounded(literal: Aggregate) -> bool:
+    """Tell whether members bound the result: the target is a variable, and nothing is denied."""
+    plain = not any(isinstance(one, Negative) for one in literal.body)
+    extreme = literal.function in {"min", "max"} and not literal.recursive
+    return extreme and plain and isinstance(literal.target, Variable)
+
+
+def _within(way: Way, literal: Comparison) -> Iterator[Comparison]:
+    """Say what a value has to be that is compared with an open least or greatest."""
+    turned = TURNED.get(literal.operator)
+    if turned is None:
+        return
+    sides = (literal.left, literal.operator, literal.right), (literal.right, turned, literal.left)
+    for side, operator, other in sides:
+        if not isinstance(side, Variable) or side.name not in way.bounded.keys() & way.open:
+            continue
+        reflexive = way.bounded[side.name]
+        ruling = {"=": reflexive, TURNED[reflexive]: reflexive, TURNED[reflexive][0]: reflexive[0]}
+        names = {one.name for one in term_variables(other)}
+        if operator in ruling and names <= way.known - way.open:
+            yield Comparison(ruling[operator], other, Variable(f"{side.name}{MEMBER}"))
 
 
 _SURE: Final = Grade(CERTAIN)
@@ -938,11 +991,12 @@ class _Loosening:
 def _reading_labels(literals: Iterable[Literal]) -> tuple[Literal, ...]:
     """Drop conditions on labels that no row gives any more."""
     left = tuple(literals)
-    given = {name for one in left if isinstance(one, Positive) for name in _gives(one)}
+    given = {name for one in left if isinstance(one, Positive | Aggregate) for name in _gives(one)}
+    made = (_LABEL, MEMBER, MEMBERS)
     return tuple(
         one
         for one in left
-        if all(name in given or not name.endswith(_LABEL) for name in _reads(one))
+        if all(name in given or not name.endswith(made) for name in _reads(one))
         or isinstance(one, Positive)
     )
 

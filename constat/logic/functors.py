@@ -265,6 +265,25 @@ def fold(function: str, kind: Kind | None, values: Sequence[Value]) -> Value | N
             raise KeyError(function)
 
 
+def is_ruled_out(function: str, operator: str, value: Value, member: Value) -> bool:
+    """Tell whether the least or greatest of a group cannot compare so with a value.
+
+    Nobody knows it, but one member is known: the greatest is not below it, the least not above.
+
+    >>> is_ruled_out("max", "=", 3, 5), is_ruled_out("max", "=", 7, 5)
+    (True, False)
+    """
+    below: Callable[[Value, Value], bool] = operators.lt
+    beyond = below(value, member) if function == "max" else below(member, value)
+    if operator in {"=", "<=" if function == "max" else ">="}:
+        return beyond
+    return operator == ("<" if function == "max" else ">") and (beyond or value == member)
+
+
+TURNED: Final = MappingProxyType({"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="})
+"""The comparisons that may rule a value out, each with its sides changed round."""
+
+
 def _sum(kind: Kind, values: Sequence[Value]) -> Value:
     match kind:
         case Kind.FLOAT:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Protocol, cast, overload
 
 from constat.evaluation import PackedColumn
 from constat.frozen import frozen
-from constat.logic import OPEN, EvaluationError, NullCell, NullPolicy, fold
+from constat.logic import OPEN, TURNED, EvaluationError, NullCell, NullPolicy, fold, is_ruled_out
 from constat.proof.instances import (
+    AggregateCode,
     ComparisonCode,
     NegativeCode,
     PositiveCode,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from constat.evaluation import Evidence, PackedRows
     from constat.logic import OpenRow, Row, Value
     from constat.proof.instances import (
-        AggregateCode,
         AtomCode,
         Binding,
         Cell,
@@ -405,12 +405,14 @@ class Aggregates:
     def __init__(self, owner: Walker) -> None:
         self._owner = owner
         self.known: dict[GroupKey, Exact] = {}
+        self._members: dict[GroupKey, Value | None] = {}
         self.chunks: dict[GroupKey, list[Chunk]] = {}
         """Those of the groups that are summarised, once a certificate has needed them."""
 
     def restart(self) -> None:
         """Forget the values: rows have been added."""
         self.known.clear()
+        self._members.clear()
         self.chunks.clear()
 
     def exact(self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding) -> Exact:
@@ -424,6 +426,44 @@ class Aggregates:
         if known is None:
             known = self.known[key] = self._evaluate(code, literal, group)
         return known
+
+    def ruled_out(self, code: RuleCode, binding: Binding) -> tuple[int, Value] | None:
+        """Return where a body holds an open least or greatest for what it cannot be.
+
+        The greatest is at least what one member has that is certain, and the least at most that:
+        with the place comes the member.
+        """
+        found: list[tuple[int, Value]] = []
+        for place, literal in enumerate(code.body):
+            if not isinstance(literal, AggregateCode) or not is_bounded(literal):
+                continue
+            if not is_hole(self.exact(code, place, literal, binding).value):
+                continue
+            member = self._member(code, place, literal, binding)
+            held = [("=", binding[literal.result]), *_compared(code, literal, binding)]
+            found += [
+                (place, member)
+                for operator, cell in held
+                if member is not None
+                and is_known(cell)
+                and is_ruled_out(literal.function, operator, cast("Value", cell), member)
+            ]
+        return found[0] if found else None
+
+    def _member(
+        self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding
+    ) -> Value | None:
+        """Return the target furthest out of the members of a group that are certain."""
+        group = tuple([binding[slot] for slot in literal.outer])
+        if not all(map(is_known, group)):
+            return None
+        key = (code.number, place, group)
+        if key not in self._members:
+            start: Binding = [None] * len(code.names)
+            for slot, value in zip(literal.outer, group, strict=True):
+                start[slot] = value
+            self._members[key] = Group(self._owner, literal).furthest(start)
+        return self._members[key]
 
     def _evaluate(self, code: RuleCode, literal: AggregateCode, group: tuple[Cell, ...]) -> Exact:
         start: Binding = [None] * len(code.names)
@@ -490,6 +530,26 @@ def _grounds(owner: Walker, read: Sequence[Fact]) -> Iterator[tuple[str, Grounds
         yield predicate, owner.outside.grounds(predicate, row)
 
 
+def is_bounded(literal: AggregateCode) -> bool:
+    """Tell whether members of a group bound its least or greatest: the target is a variable."""
+    if literal.function not in {"min", "max"} or literal.threshold is not None:
+        return False
+    plain = not any(isinstance(test, NegativeCode) for test in literal.body)
+    return plain and literal.target is not None and literal.target.slot >= 0
+
+
+def _compared(
+    code: RuleCode, literal: AggregateCode, binding: Binding
+) -> Iterator[tuple[str, Cell]]:
+    """Yield what a rule compares the result of an aggregate with, the result being on the left."""
+    for one in code.body:
+        if isinstance(one, ComparisonCode) and one.operator in TURNED:
+            if one.left.slot == literal.result:
+                yield one.operator, one.right.evaluate(binding)
+            if one.right.slot == literal.result:
+                yield TURNED[one.operator], one.left.evaluate(binding)
+
+
 def fold_exactly(literal: AggregateCode, targets: Sequence[Value], count: int) -> Cell:
     """Fold what the assignments add; ⋆ where the fold errs, ``None`` where nothing has no value."""
     if literal.target is None:
@@ -532,6 +592,20 @@ class Group:
             return Exact(OPEN)
         value = fold_exactly(self.literal, targets, len(rows))
         return Exact(value, rows, tuple(targets), tuple(self.read))
+
+    def furthest(self, start: Binding) -> Value | None:
+        """Return the target furthest out of the assignments that are certain.
+
+        No more is consulted than one of them needs, so that a proof shows no other.
+        """
+        slot = cast("TermCode", self.literal.target).slot
+        bindings = [one for one in self.distinct(start).values() if is_known(one[slot])]
+        bindings.sort(key=itemgetter(slot), reverse=self.literal.function == "max")
+        for binding in bindings:
+            self.owner.look(1)
+            if all(self._holds(test, binding) for test in self.literal.body):
+                return cast("Value", binding[slot])
+        return None
 
     def distinct(self, start: Binding) -> dict[tuple[Cell, ...], Binding]:
         """Return the distinct cells of the local variables, each with a binding that has them."""

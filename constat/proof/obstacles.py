@@ -36,6 +36,7 @@ from constat.proof.sentences import (
     describe_pattern,
     refute_comparison,
     say_below,
+    say_beyond,
     say_folded,
     say_there,
     show_value,
@@ -382,6 +383,12 @@ class Describing:
             sentence = say_folded(code.function, None, self.walker.speech)
             return replace(found, actual="no rows", sentence=sentence)
         kind, wanted = self.code.kinds[code.result], binding[code.result]
+        bound = self.walker.aggregates.ruled_out(self.code, binding)
+        if bound is not None and bound[0] == found.place:
+            speech = self.walker.speech
+            actual = say_beyond(code.function, _shown(bound[1], kind), speech)
+            said = replace(found, actual=actual, sentence=say_folded(code.function, actual, speech))
+            return said if is_hole(wanted) else replace(said, required=f"= {_shown(wanted, kind)}")
         actual = _shown(exact.value, kind)
         sentence = say_folded(code.function, actual, self.walker.speech)
         said = replace(found, actual=actual, sentence=sentence)

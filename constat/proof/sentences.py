@@ -73,6 +73,7 @@ _STATED: Final = Spoken("this is stated by the rules", "das steht so in den Rege
 _AND: Final = Spoken(" and ", " und ")
 _BESIDES: Final = Spoken(", and ", ", und ")
 _AT_LEAST: Final = Spoken("at least {0}", "mindestens {0}")
+_AT_MOST: Final = Spoken("at most {0}", "höchstens {0}")
 _COMPARED: Final = Spoken("{0} is {1}, {2} {3}", "{0} ist {1}, {2} {3}")
 _WHICH_IS: Final = Spoken("{0} is {1}, which is {2} {3}", "{0} ist {1}, {2} {3}")
 _IS_SO: Final = Spoken("{0} is {1} {2}", "{0} ist {1} {2}")
@@ -957,6 +958,11 @@ def say_folded(function: str, actual: str | None, speech: Speech = PLAIN) -> str
     if actual is None:
         return speech.said(_OF_NO_ROWS, name.partition(" ")[2])
     return speech.said(_IS, name, actual)
+
+
+def say_beyond(function: str, member: str, speech: Speech = PLAIN) -> str:
+    """Say what a least or greatest is at most or at least, where nobody knows it."""
+    return speech.said(_AT_LEAST if function == "max" else _AT_MOST, member)
 
 
 def _folded(literal: Aggregate) -> list[str]:

@@ -582,7 +582,10 @@ class Slice:
         for binding in self.search(code, order, start):
             pattern = code.head.pattern(binding)
             head = filled_head(pattern, entry.columns, key)
-            if head is not None and not self.inside.covers(entry.predicate, head):
+            # A checker asks this of each instance, whether or not its head is covered.
+            if head is None or self.aggregates.ruled_out(code, binding) is not None:
+                continue
+            if not self.inside.covers(entry.predicate, head):
                 self.inside.add(entry.predicate, head)
 
     def search(self, code: RuleCode, order: tuple[int, ...], start: Binding) -> Iterator[Binding]:

@@ -85,13 +85,17 @@ def _walked(
     wanted: tuple[Columns, Row],
 ) -> Halt:
     deepest, furthest, tried = 0, [start], 1
+    beyond: dict[int, list[Binding]] = {}
     waiting = [(0, start)]
     while waiting:
         depth, binding = waiting.pop()
         # A head that calculates may give another value than the one that is asked for.
         whole = depth == len(order)
         if whole and filled_head(code.head.pattern(binding), *wanted) is not None:
-            return Halt(code, OPEN_STATE, order, None, (binding,), 1)
+            ruled_out = walker.aggregates.ruled_out(code, binding)
+            if ruled_out is None:
+                return Halt(code, OPEN_STATE, order, None, (binding,), 1)
+            beyond.setdefault(ruled_out[0], []).append(binding)
         if depth > deepest:
             deepest, furthest, tried = depth, [], 0
         if depth == deepest > 0:
@@ -103,6 +107,9 @@ def _walked(
             continue
         extended = walker.extend(code, order[depth], binding)
         waiting += [(depth + 1, one) for one in reversed(list(extended))]
+    for stop, bindings in beyond.items():
+        others = tuple(one for one in order if one != stop)
+        return Halt(code, FAILED, others, stop, tuple(bindings[:MOST_BINDINGS]), len(bindings))
     if deepest == len(order):
         return Halt(code, FAILED, order, None, tuple(furthest), tried)
     held, place, behind = order[:deepest], order[deepest], order[deepest + 1 :]

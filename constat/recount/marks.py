@@ -160,6 +160,8 @@ class MarkedBody:
     sources: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     truths: list[str] = field(default_factory=list)
+    bounds: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By the result of a least or greatest: which of both, and the member that bounds it."""
 
     def add(self, literals: Sequence[Literal]) -> None:
         """Take all literals, each when what it reads is bound."""
@@ -259,6 +261,21 @@ class MarkedBody:
             case _:
                 raise RefusedError("a literal of an unknown form")
 
+    def _ruled_out(self, one: Comparison) -> Iterator[str]:
+        """Write where a comparison cannot hold because a member bounds its open least or greatest.
+
+        The greatest of a group is at least the target of each certain member, and the least at
+        most that.
+        """
+        turned = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+        if one.operator not in turned:
+            return
+        sides = (one.left, one.operator, one.right), (one.right, turned[one.operator], one.left)
+        for side, operator, other in sides:
+            if isinstance(side, Variable) and side.name in self.bounds:
+                function, member = self.bounds[side.name]
+                yield from _beyond(function, operator, self.cell(other), member)
+
     def _comparison(self, one: Comparison) -> bool:
         if one.operator == "=":
             for side, other in ((one.left, one.right), (one.right, one.left)):
@@ -274,6 +291,7 @@ class MarkedBody:
             return False
         left, right = self.cell(one.left), self.cell(one.right)
         self._hold(self._compared(one, left, right), left, right)
+        self.conditions += [f"({text}) IS NOT TRUE" for text in self._ruled_out(one)]
         return True
 
     def _compared(self, one: Comparison, left: Cell, right: Cell) -> str:
@@ -342,9 +360,9 @@ class MarkedBody:
         marks = [self.names[name].mark for name in sorted(group) if self.names[name].mark]
         known = [f"{alias}.known" for alias in parts]
         found = self._total(one, parts)
+        sure = _extreme(one, [f"{alias}.sure" for alias in parts])
         if self._is_extreme(one):
             # What only may be there lies between the least and the greatest that are there.
-            sure = _extreme(one, [f"{alias}.sure" for alias in parts])
             known.append(f"{sure} IS NOT DISTINCT FROM {found}")
         exact = conjunction([*known, *(f"{mark} IS NULL" for mark in marks)])
         mark = f"CASE WHEN {exact} THEN NULL ELSE '*' END"
@@ -354,6 +372,14 @@ class MarkedBody:
         bound = self.names.get(one.result.name)
         if bound is not None:
             self._hold(same(bound, cell), bound, cell)
+        if self._is_extreme(one) and is_bounded(one):
+            # Where its group is named by labels nobody knows whose member that would be.
+            whole = conjunction([f"{mark} IS NULL" for mark in marks])
+            member = f"CASE WHEN {whole} THEN {sure} END"
+            self.bounds[one.result.name] = (one.function, member)
+            if bound is not None:
+                ruled_out = _beyond(one.function, "=", bound, member)
+                self.conditions += [f"({text}) IS NOT TRUE" for text in ruled_out]
         self.names[one.result.name] = cell if bound is None else narrower(bound, cell)
         return True
 
@@ -414,6 +440,21 @@ class MarkedBody:
         text = f"{self.statement.functions.fold(one.function, kind, result)}({every})"
         nothing = literal(0, result) if one.function == "sum" else "NULL"
         return f"CASE WHEN len({every}) = 0 THEN {nothing} ELSE {text} END"
+
+
+def is_bounded(one: Aggregate) -> bool:
+    """Tell whether members bound the result: the target is a variable, and nothing is denied."""
+    plain = not any(isinstance(item, Negative) for item in one.body)
+    return plain and isinstance(one.target, Variable)
+
+
+def _beyond(function: str, operator: str, cell: Cell, member: str) -> Iterator[str]:
+    """Write that a member is further out than the result of its group can be, as it is held."""
+    sign, reflexive = (">", "<=") if function == "max" else ("<", ">=")
+    if operator in {"=", reflexive}:
+        yield f"{member} {sign} {cell.value}"
+    elif operator == reflexive[0]:
+        yield f"{member} {sign}= {cell.value}"
 
 
 def _extreme(one: Aggregate, values: Sequence[str]) -> str:

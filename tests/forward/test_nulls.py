@@ -26,7 +26,7 @@ from tests.forward.running import forward
 from tests.language.worlds_of_text import program
 from tests.oracle.completions import Model, Models, completions
 from tests.oracle.definition import Known, Program, Reading
-from tests.oracle.families import DECLARATIONS, PROGRAMS, Database, declared, sample
+from tests.oracle.families import BOUNDED, DECLARATIONS, PROGRAMS, Database, declared, sample
 from tests.oracle.test_engine import DOMAIN, agreed, goals
 from tests.oracle.test_random import VALUES, with_nulls
 from tests.oracle.translation import goal_of, outside_of, program_of, row_of
@@ -93,6 +93,19 @@ def compare(name: str, chosen: list[Database]) -> None:
                 ), place
                 if database.policy is NONE and found.closed:
                     assert got == want, place
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_bulk_rules_out_what_a_member_rules_out(name: str) -> None:
+    with one_database():
+        for database in [one for one in sample(name) if one.has_nulls][::5]:
+            read = analysed(PROGRAMS[name], database.policy)
+            reading = Reading(program_of(read), outside_of(database.world()))
+            every = found_by(PROGRAMS[name], database)
+            for goal in goals(read):
+                wanted = reading.truth_of(goal_of(goal))
+                if wanted is False:
+                    assert truths(every[goal.predicate], goal)[0] is False, (name, database, goal)
 
 
 def truths(found: Found, goal: Atom) -> tuple[Truth, Truth]:

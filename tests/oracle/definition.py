@@ -421,6 +421,9 @@ class Known:
                 return self.compare(literal, binding)
             case Aggregate(result=result):
                 value = self.total(literal, binding)
+                open_ = isinstance(value, Star)
+                if open_ and self.is_ruled_out(literal, "=", binding[result.name], binding):
+                    return False
                 return False if value is None else same(value, binding[result.name])
             case Beyond():
                 return self.beyond(literal, binding)
@@ -497,6 +500,56 @@ class Known:
         except ErringError:
             return STAR
 
+    def is_ruled_out(
+        self, literal: Aggregate, comparison: str, cell: Cell, binding: Binding
+    ) -> bool:
+        """Tell whether a min or max that is open cannot compare so with a cell (8).
+
+        The greatest of a group is at least what one certain member has, and the least at most that.
+        It is said of variables only: what a function makes may err (9), and of bodies without
+        absences.
+        """
+        if literal.function not in {"min", "max"} or not isinstance(literal.target, Var):
+            return False
+        outer = [binding[name] for name in literal.outer]
+        if not is_value(cell) or not all(map(is_value, outer)):
+            return False
+        if any(isinstance(one, Negative) for one in literal.body):
+            return False
+        group = self.group(literal, binding)
+        sure = [dict(key)[literal.target.name] for key, certain in group.items() if certain]
+        known = [one for one in sure if is_value(one)]
+        found = literal.fold(known)
+        if found is None:
+            return False
+        further = literal.fold([found, cell])
+        beyond = found != cell and further == found
+        reflexive = "<=" if literal.function == "max" else ">="
+        strict = "<" if literal.function == "max" else ">"
+        return (comparison in {"=", reflexive} and beyond) or (
+            comparison == strict and further == found
+        )
+
+    def compares_open(self, body: Body, binding: Binding) -> bool:
+        """Tell whether a comparison with an open min or max of the same body is ruled out."""
+        turned = {"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+        for one in body:
+            if not isinstance(one, Aggregate) or not isinstance(self.total(one, binding), Star):
+                continue
+            for other in body:
+                if not isinstance(other, Compare) or other.operator not in turned:
+                    continue
+                sides = (
+                    (other.left, other.operator, other.right),
+                    (other.right, turned[other.operator], other.left),
+                )
+                for left, operator_, right in sides:
+                    if left == one.result and self.is_ruled_out(
+                        one, operator_, self.cell(right, binding), binding
+                    ):
+                        return True
+        return False
+
     def beyond(self, literal: Beyond, binding: Binding) -> Truth:
         """Tell whether a total of its own recursion is beyond its bound (record 0010).
 
@@ -539,6 +592,8 @@ class Known:
                     certain = self.relations[atom.predicate][row] or None
                     truths += [certain, self.meets(atom, row, binding)]
                 truth = all_of(truths)
+                if truth is None and self.compares_open(body, binding):
+                    truth = False
                 if truth is not False:
                     yield binding, truth is True, rows
 

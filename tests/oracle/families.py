@@ -66,6 +66,18 @@ PROGRAMS: Final = {
     "mean beside a null column": "p() :- ?s = mean ?x : { e(?x, _) }, ?s > 0.4.",
     "least": "p(?x, ?m) :- f(?x), ?m = min ?y : { e(?x, ?y) }.",
     "greatest beside a null column": "p(?m) :- ?m = max ?x : { e(?x, _) }.",
+    "row of the greatest": "p(?x) :- e(?x, ?y), ?y = max ?z : { e(_, ?z) }.",
+    "row of the least of its group": (
+        "p(?x, ?y) :- e(?x, ?y), ?m = min ?z : { e(?x, ?z) }, ?y = ?m."
+    ),
+    "row from the greatest on": "p(?x) :- e(?x, ?y), ?m = max ?z : { e(_, ?z) }, ?y >= ?m.",
+    "row before the least": "p(?x) :- f(?x), ?m = min ?y : { e(_, ?y) }, ?m > ?x.",
+    "sum beyond the greatest": "p(?x) :- f(?x), ?m = max ?y : { e(_, ?y) }, ?x + 1 > ?m.",
+    "greatest of what carries": "q(?y) :- e(_, ?y).  p(?x) :- f(?x), ?x = max ?y : { q(?y) }.",
+    "greatest of a rule in doubt": (
+        "q(?y) :- e(_, ?y).  @[confidence = 0.8] q(?x) :- e(?x, _)."
+        "  p(?x) :- f(?x), ?x = max ?y : { q(?y) }."
+    ),
     "error in an aggregate": "p(?s) :- ?s = sum 1 / ?x : { e(?x, _) }.",
     "aggregate of a join": "p(?n) :- ?n = count : { e(_x, ?y), f(?y) }.",
     "aggregate of a join beside a null column": "p(?n) :- ?n = count : { e(?x, _), f(?x) }.",
@@ -228,3 +240,14 @@ def _is_distinct(items: tuple[Item, ...], policy: NullPolicy) -> bool:
         return False
     nulls = any(None in cells for _, _, cells in items)
     return (nulls or policy is NullPolicy.NONE) and all(None in one[2] for one in twice)
+
+
+BOUNDED: Final = (
+    "row of the greatest",
+    "row of the least of its group",
+    "row from the greatest on",
+    "row before the least",
+    "sum beyond the greatest",
+    "greatest of what carries",
+)
+"""Programs in which members that are known decide for most rows against an open extreme."""

@@ -112,7 +112,7 @@ class ClosureChecker {
       choose: (_, count) => count,
       rowsOf: (literal) => this.rowsOf(literal, assignment),
       passes: (literal) => this.passes(rule, literal, assignment),
-      found: () => this.checkCovered(entry, key, rule.head, assignment),
+      found: () => this.checkCovered(entry, key, rule, assignment),
     });
   }
 
@@ -193,8 +193,8 @@ class ClosureChecker {
   /** Note a head and what covers it; the check itself needs none. */
   take() {}
 
-  checkCovered({ predicate, columns }, key, head, assignment) {
-    const row = head.terms.map((term) => {
+  checkCovered({ predicate, columns }, key, rule, assignment) {
+    const row = rule.head.terms.map((term) => {
       const value = assignment.value(term);
       if (value === undefined) {
         reject("unbound", "a variable of the head is not bound");
@@ -216,8 +216,9 @@ class ClosureChecker {
       this.world.budget.charge(candidates.length);
     }
     const covering = candidates.filter(covers);
+    const isRuledOut = this.totals.rulesOut(rule, assignment);
     this.take(predicate, row, covering);
-    if (covering.length === 0) {
+    if (covering.length === 0 && !isRuledOut) {
       reject("not-covered", `no row of the closure covers what a rule of ${predicate.name} gives`);
     }
   }

@@ -127,6 +127,21 @@ class Group {
     return found;
   }
 
+  /** Return the targets of the assignments that are certain, where somebody knows them. */
+  certainTargets() {
+    const found = [];
+    this.forEachAssignment((assignment) => {
+      this.world.budget.charge(1 + this.aggregate.body.length);
+      // Every row is consulted, as for totals: its node counts as used.
+      const holds = this.aggregate.body.map((literal) => this.isCertain(literal, assignment));
+      const target = this.target(assignment);
+      if (holds.every((one) => one) && isShown(target)) {
+        found.push(target);
+      }
+    });
+    return found;
+  }
+
   /** Return what the assignments add up to, or null unless every one of them is certain. */
   totals() {
     if (this.openTargets.length > 0 || this.mayBeFewer()) {

@@ -11,6 +11,7 @@ class Totals {
   constructor(world) {
     this.world = world;
     this.known = new Map();
+    this.members = new Map();
   }
 
   /** Return the outer variables' values, or null where one is unknown. */
@@ -89,6 +90,36 @@ class Totals {
     return found === null ? ERROR : found;
   }
 
+  /**
+   * Tell whether a whole instance holds an open least or greatest for what it cannot be.
+   *
+   * The greatest of a group is at least the target of each member that is certain, and the least at
+   * most that.
+   */
+  rulesOut(rule, assignment) {
+    let found = false;
+    for (const aggregate of rule.body.filter(isBounded)) {
+      const outer = this.outerValues(aggregate, assignment);
+      if (outer !== null && this.exact(rule, aggregate.index, assignment).value === null) {
+        const member = this.member(rule, aggregate, outer);
+        found = (member !== null && isHeldBeyond(rule, aggregate, assignment, member)) || found;
+      }
+    }
+    return found;
+  }
+
+  /** Return the target furthest out of a group's members that are certain, or null. */
+  member(rule, aggregate, outer) {
+    const key = `${rule.index} ${aggregate.index} ${keyOf(outer)}`;
+    if (!this.members.has(key)) {
+      const targets = new Group(rule, aggregate.index, this.world, outer).certainTargets();
+      const direction = aggregate.name === "max" ? 1 : -1;
+      const found = targets.length > 0 ? extreme(aggregate.kind, targets, direction) : null;
+      this.members.set(key, found);
+    }
+    return this.members.get(key);
+  }
+
   /** Return the most that the total of a recursive threshold can be, a fraction, or null. */
   most(rule, index, assignment) {
     const outer = this.outerValues(rule.body[index], assignment);
@@ -113,6 +144,37 @@ class Totals {
       reject("threshold", "a summand may be negative");
     }
   }
+}
+
+/** Tell whether members bound the result: the target is a variable, and nothing is denied. */
+function isBounded({ form, name, target, threshold, body }) {
+  const extremes = form === "a" && threshold === null && (name === "min" || name === "max");
+  return extremes && target.form === "v" && body.every((literal) => literal.form !== "-");
+}
+
+const TURNED = { "=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<=" };
+
+/** Tell whether the rule holds the result of an aggregate for what a member of its group rules out. */
+function isHeldBeyond(rule, { name, kind, result }, assignment, member) {
+  const direction = name === "max" ? 1 : -1;
+  const [reflexive, strict] = name === "max" ? ["<=", "<"] : [">=", ">"];
+  const isBeyond = (operator, value) => {
+    if (!isShown(value) || !["=", reflexive, strict].includes(operator)) {
+      return false;
+    }
+    const order = direction * compareValues(kind, member, value);
+    return order > 0 || (order === 0 && operator === strict);
+  };
+  const isResult = (term) => term.form === "v" && term.slot === result;
+  return (
+    isBeyond("=", assignment.values[result]) ||
+    rule.body.some(
+      ({ form, operator, left, right }) =>
+        form === "?" &&
+        ((isResult(left) && isBeyond(operator, assignment.value(right))) ||
+          (isResult(right) && isBeyond(TURNED[operator], assignment.value(left)))),
+    )
+  );
 }
 
 function isNumber(target) {
