@@ -35,6 +35,10 @@ GIVEN: Final = """
 after(?o, ?d) :- orders(?o, _, ?s, _), ?s > ?d.
 .decl number_after(d: number, n: number)
 number_after(?d, ?n) :- orders(_, ?d, _, _), ?n = count : { after(_o, ?d) }.
+.decl last(o: number)
+last(?o) :- shipped(?o, ?s), ?s = max ?t : { shipped(_o, ?t) }.
+.decl shipped(o: number, s: number)
+shipped(?o, ?s) :- orders(?o, _, ?s, _).
 @[given(n)]
 .decl down(n: number, m: number)
 down(?n, ?n) :- ?n >= 0.
@@ -62,6 +66,8 @@ REAL: Final = {
     "a denied row of a given column": ("none", "orders(?o, 5, _, _), !after(?o, 99)", "PROVED"),
     "a total over a given column": ("none", "number_after(5, ?n)", "PROVED"),
     "given columns all the way down": ("none", "down(2, 3)", "DISPROVED"),
+    "a greatest that a known member bounds": ("maybe", "last(1)", "DISPROVED"),
+    "a greatest that an unknown one may be": ("maybe", "last(4)", "UNRESOLVED"),
     "a denied row, read by name": (
         "none",
         "orders(?o, 5, _, _), !orders(id = ?o, region = _)",
