@@ -503,14 +503,14 @@ def _conflict_help(
 ) -> str:
     if Kind.STRUCTURE in kinds:
         return "use two variables; a pattern such as `?r = [?x, ?y]` gives the fields of a record"
-    own = second if second is not None and second.role == "gets" else None
     join = offered_join(kinds, (first, second), predicates)
-    if own is not None and own.predicate is not None and own.predicate.source is None:
-        column = own.predicate.columns[own.column].name
-        declared = f"declare `{column}: {kinds[0].value}` in `.decl {own.predicate.name}`"
-        return f"{declared}, or join with `{join}`" if join else declared
     if join:
-        return f"to go from a name to its id, join with `{join}`"
+        edit = f"to go from a name to its id, join with `{join}`"
+        own = second.predicate if second is not None and second.role == "gets" else None
+        if second is None or own is None or own.source is not None:
+            return edit
+        column = own.columns[second.column].name
+        return f"declare `{column}: {kinds[0].value}` in `.decl {own.name}`; {edit}"
     if set(kinds) == {Kind.DECIMAL, Kind.FLOAT}:
         return _floats_help(first if kinds[0] is Kind.DECIMAL else second)
     known, wanted = kinds

@@ -538,7 +538,8 @@ _NO_NOUN: Final = frozenset(
         *("at", "by", "from", "how", "in", "most", "on", "since", "to", "until", "what", "when"),
         *("where", "who", "why", "above", "below", "began", "born", "bought", "given", "held"),
         *("kept", "known", "least", "made", "missing", "own", "paid", "said", "sent", "shown"),
-        *("spent", "sold", "taken", "refer", "approve", "idle"),
+        *("spent", "sold", "taken", "refer", "approve", "idle", "due", "out", "back", "valid"),
+        *("active", "open", "new", "old"),
     }
 )
 _ADJECTIVES: Final = frozenset(
@@ -615,6 +616,10 @@ def describe_some(
         # Half a sentence of things without a name is read by nobody.
         return _entry(predicate, shown, speech, holds=holds)
     if simple and free[1:] and not holds:
+        if speech.said(_AND) == _AND.english:
+            # "The due" of nobody knows what reads as if there were one.
+            any_of = {name: Noun(f"any {noun}") for name, noun in nouns.items()}
+            plain = describe_row(predicate, {**shown, **any_of}, speech)
         return speech.said(_NOTHING_SAYS, plain)
     every = speech.said(article, _listed(list(nouns.values()), speech))
     if holds:
