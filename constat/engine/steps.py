@@ -811,12 +811,13 @@ class Steps:
             return CERTAIN
         most = CERTAIN
         for operator, other in extreme.tests:
-            value = self._value(other, binding)
-            if is_hole(value):
+            cell = self._value(other, binding)
+            if is_hole(cell):
                 continue
-            if sure is not None and is_ruled_out(extreme.step.function, operator, value, sure):
+            function, value = extreme.step.function, cast("Value", cell)
+            if sure is not None and is_ruled_out(function, operator, value, sure):
                 return ABSENT
-            if is_ruled_out(extreme.step.function, operator, value, cast("Value", accepted)):
+            if is_ruled_out(function, operator, value, cast("Value", accepted)):
                 most = CONCEIVABLE
         return most
 
