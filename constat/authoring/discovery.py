@@ -7,9 +7,11 @@ import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from constat.catalog.schema.catalogue import KINDS
 from constat.catalog.schema.samples import sample
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
@@ -341,7 +343,8 @@ def _column(column: ColumnSchema, table: TableSchema) -> str:
 def _link(one: Link) -> str:
     text = (
         f"{named(f'{one.database}.{one.table}')}.{_listed(one.columns)} -> "
-        f"{named(f'{one.database}.{one.target}')}.{_listed(one.target_columns)}"
+        f"{named(f'{one.target_database or one.database}.{one.target}')}"
+        f".{_listed(one.target_columns)}"
     )
     return f"{text} declared" if one.declared else f"{text} inferred: {quoted(one.evidence)}"
 
@@ -381,6 +384,24 @@ class DiscoveryTools:
         self.facts = facts
         self.readers = readers
         self._references = References()
+        named = catalog.project.documents.items()
+        self._untold = frozenset(name for name, one in named if not one.read_by_model)
+
+    def shown_tables(self) -> Iterator[TableSchema]:
+        """Give all tables that a model may be told of."""
+        return (one for one in self.catalog.all_tables() if one.database not in self._untold)
+
+    def _table(self, name: str) -> TableSchema:
+        """Describe a table; raises `ConstatError` for one of which no model may be told."""
+        found = self.catalog.table(name)
+        if found.database in self._untold:
+            raise _untold_error()
+        return found
+
+    def _search(self, query: str, kinds: Sequence[str], most: int) -> str:
+        found = self.catalog.search(query, kinds, max(1, min(most, 100)))
+        hits = tuple(one for one in found.hits if one.place not in self._untold)
+        return self._told(search_lines(replace(found, hits=hits)))
 
     def list_databases(self) -> str:
         """List the databases of the project."""
@@ -388,24 +409,29 @@ class DiscoveryTools:
 
     def list_tables(self, database: str = "") -> str:
         """List the tables of a database, or of all."""
-        return self._told(table_lines(self.catalog.tables(database or None)))
+        found = self.catalog.tables(database or None)
+        return self._told(table_lines([one for one in found if one.source not in self._untold]))
 
     def get_table_schema(self, table: str) -> str:
         """Describe a table: columns, types, keys, relationships, comments."""
-        found = self.catalog.table(table)
+        found = self._table(table)
         return self._told(schema_lines(found, self.readers(found.path)))
 
     def search_tables(self, query: str, most: int = _MOST_HITS) -> str:
         """Find tables, columns, predicates and rules by words."""
-        return self._told(search_lines(self.catalog.search(query, most=max(1, min(most, 100)))))
+        return self._search(query, KINDS, most)
 
     def get_table_relationships(self, table: str) -> str:
         """Tell what a table points to, and what points to it."""
-        return self._told(link_lines(self.catalog.relationships(table)))
+        found = self.catalog.relationships(self._table(table).path)
+        told = [
+            one for one in found if self._untold.isdisjoint((one.database, one.target_database))
+        ]
+        return self._told(link_lines(told))
 
     def get_sample_values(self, table: str, column: str = "", most: int = 5) -> str:
         """Show values of a column, or of all, where the project allows it."""
-        found = self.catalog.table(table)
+        found = self._table(table)
         columns = (column,) if column else ()
         shown = sample(self.catalog.project, found, columns, most=most)
         return self._told(sample_lines(shown))
@@ -426,8 +452,7 @@ class DiscoveryTools:
 
     def search_operations(self, query: str, most: int = _MOST_HITS) -> str:
         """Find operations of APIs by words."""
-        found = self.catalog.search(query, ("operation",), max(1, min(most, 100)))
-        return self._told(search_lines(found))
+        return self._search(query, ("operation",), most)
 
     find_api_operations = search_operations
     get_api_operation = get_operation_details
@@ -462,9 +487,7 @@ class DiscoveryTools:
         """Give a document that a model may read; raises `ConstatError`."""
         one = self._documents().open(name)
         if not self._documents().readable(one.name):
-            message = "what this document says is not told to a model"
-            hint = "a person can write `read_by_model: true` below its name in `documents:`"
-            raise ConstatError([Diagnostic("C0583", message, help=hint)])
+            raise _untold_error()
         return one
 
     def resolve_fact(self, goal: str) -> str:
@@ -536,6 +559,12 @@ class DiscoveryTools:
 
     def _told(self, lines: str) -> str:
         return fenced(self._references.bounded(lines))
+
+
+def _untold_error() -> ConstatError:
+    message = "what these documents say is not told to a model"
+    hint = "a person can write `read_by_model: true` below their name in `documents:`"
+    return ConstatError([Diagnostic("C0583", message, help=hint)])
 
 
 def _lines_of(text: str) -> str:

@@ -378,7 +378,7 @@ class PromptBuilder:
 
     def _pieces(self) -> Iterator[str]:
         """Give all that is known, a table at a time."""
-        for table in self._tools.catalog.all_tables():
+        for table in self._tools.shown_tables():
             yield schema_lines(table, self._tools.readers(table.path))
 
 

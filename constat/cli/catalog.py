@@ -63,9 +63,9 @@ def note_trouble(reason: str) -> None:
 @format_option
 @project_option
 def list_command(database: str | None, *, form: str, project: str | None) -> None:
-    """List the tables of DATABASE, or of all databases and APIs of the project.
+    """List the tables of DATABASE, or of all databases, APIs and documents of the project.
 
-    The operations of an API are listed like tables. A database that does not answer is listed with
+    The operations of an API are listed like tables, and so is what documents hold. A database that does not answer is listed with
     the reason, and with the tables that were seen when it last did.
 
     Examples:
@@ -134,7 +134,7 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
 
     TABLE is `orders`, or `sales.orders`; of an operation its parameters come first, then the fields
     of its answers. Relationships that nobody has declared are inferred from
-    names and types, and say so. Of a file it is said what nothing decides about how its numbers and
+    names and types, those to tables of other sources too, and say so. Of a file it is said what nothing decides about how its numbers and
     days are written. With --check rows are read: values that are not of the declared
     type, keys that are repeated or NULL, values that point nowhere and equal rows are told. No
     value is shown.
@@ -203,8 +203,9 @@ def _notes(table: TableSchema, column: ColumnSchema) -> str:
 
 
 def _link_text(link: Link) -> str:
-    one = f"{link.table}({', '.join(link.columns)})"
-    other = f"{link.target}({', '.join(link.target_columns)})"
+    table, target = link.ends()
+    one = f"{table}({', '.join(link.columns)})"
+    other = f"{target}({', '.join(link.target_columns)})"
     how = "points to" if link.declared else "may point to"
     return f"{one} {how} {other}" + (f": {link.evidence}" if link.evidence else "")
 
@@ -239,10 +240,11 @@ def _json(
 
 
 def _link_json(one: Link) -> dict[str, object]:
+    table, target = one.ends()
     return {
-        "table": one.table,
+        "table": table,
         "columns": list(one.columns),
-        "target": one.target,
+        "target": target,
         "target_columns": list(one.target_columns),
         "declared": one.declared,
         "evidence": one.evidence,

@@ -3159,7 +3159,7 @@ class CatalogTable(TypedDict):
 
     database: Annotated[str, "The database."]
     table: Annotated[str, "The table's name within it."]
-    kind: Annotated[str, "`table`, `view`, `file` or `operation`."]
+    kind: Annotated[str, "`table`, `view`, `file`, `operation` or `document`."]
     rows: Annotated[Count | None, "How many rows it has, about; null where that is not known."]
     columns: Annotated[Count, "How many columns it has."]
     comment: Annotated[str, "The beginning of its comment."]
@@ -3238,9 +3238,9 @@ class CatalogColumn(TypedDict):
 class Relationship(TypedDict):
     """A relationship."""
 
-    table: Annotated[str, "The table that points."]
+    table: Annotated[str, "The table that points; with its database where the other has another."]
     columns: Annotated[list[str], "Its columns."]
-    target: Annotated[str, "The table that is pointed to."]
+    target: Annotated[str, "The table that is pointed to, named in the same way."]
     target_columns: Annotated[list[str], "Its columns."]
     declared: Annotated[bool, "Whether the source declares it; else it is inferred."]
     evidence: Annotated[str, "What it was inferred from; empty where it is declared."]

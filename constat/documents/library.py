@@ -1,8 +1,8 @@
 """All documents of a project: listed, opened by name, cut into sections, searched by words.
 
-In: a project. Out: `Document`s and `Passage`s. Invariant: what is shown of a document is text that
-its reader made; nothing is kept between programs, so nothing is old. Raises `ConstatError` (C0583)
-where no document or section has that name.
+In: a project. Out: `Document`s, `Passage`s, and `Relation`s that documents hold. Invariant: what is
+shown of a document is text that its reader made; nothing is kept between programs, so nothing is
+old. Raises `ConstatError` (C0583) where no document or section has that name.
 """
 
 from __future__ import annotations
@@ -10,17 +10,31 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.documents.collection import Collection
+from constat.documents.extraction import (
+    COLUMNS,
+    DOCUMENT,
+    DOCUMENTS,
+    FIELDS,
+    LINE_NUMBER,
+    SECTION,
+    SECTIONS,
+    TABLE,
+    plain_cell,
+)
 from constat.frozen import frozen
+from constat.logic import Kind, find_locale
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from constat.documents.collection import Document
+    from constat.logic.locales import Locale
     from constat.project import Project
 
 _SECONDS: Final = 60.0
@@ -172,3 +186,113 @@ def _unknown(what: str, name: str, known: Sequence[str] | Mapping[str, object]) 
     some = ", ".join(list(known)[:8]) or "none"
     hint = f"write `{near}`" if near else f"there are: {some}"[:400]
     return ConstatError([Diagnostic("C0583", f"there is no {what} `{name[:80]}`", help=hint)])
+
+
+# What the documents of one name hold as relations: each can be declared as it stands.
+
+_MOST_RELATIONS: Final = 200
+_MOST_KEYS: Final = 100
+_MOST_TITLES: Final = 40
+_NUMERAL: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,12})?")
+_UNSAID: Final = re.compile(r'[,="\\{}]')
+"""What a heading or key cannot have where a declaration names it."""
+
+
+@frozen
+class Relation:
+    """Rows that documents hold: tables of one row of headings, fields, sections, the documents.
+
+    `name` is what it is called by: the section of the first table, or the kind of `rows`. A cell
+    is `None` where a row has nothing there. `about` says in words what is there.
+    """
+
+    name: str
+    rows: str
+    heads: tuple[str, ...]
+    cells: tuple[tuple[str | None, ...], ...]
+    about: str
+
+    def kinds(self, locale: str) -> tuple[Kind, ...]:
+        """Decide which kind the cells of each column spell."""
+        columns = zip(*self.cells, strict=True) if self.cells else ((),) * len(self.heads)
+        return tuple(_kind([one for one in cells if one is not None], locale) for cells in columns)
+
+
+def relations(documents: Sequence[Document]) -> tuple[Relation, ...]:
+    """Give the relations that documents hold, tables first; what cannot be declared stays out."""
+    read = [one for one in documents if one.parsed is not None]
+    found = [*_tables(read)][:_MOST_RELATIONS]
+    keys: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    titles: dict[str, None] = {}
+    sections: list[tuple[str | None, ...]] = []
+    for document, parsed in ((one, one.parsed) for one in read):
+        for field in parsed.fields() if parsed else ():
+            if not _UNSAID.search(field.key):
+                keys[field.key].append((document.name, field.value))
+        for part in parsed.sections if parsed else ():
+            titles.setdefault(part.title)
+            text = parsed.text[part.start : part.end] if parsed else ""
+            sections.append((document.name, part.title, str(part.level), text[:_LONGEST]))
+    if keys:
+        found.append(_fields(keys))
+    if sections:
+        listed = ", ".join(list(titles)[:_MOST_TITLES])
+        heads = (DOCUMENT, SECTION, *COLUMNS[SECTIONS])
+        found.append(Relation(SECTIONS, SECTIONS, heads, tuple(sections), listed))
+    heads = (DOCUMENT, *COLUMNS[DOCUMENTS])
+    cells = tuple((d.name, d.parsed.title if d.parsed else "", d.kind, str(d.size)) for d in read)
+    about = ", ".join(title for _, title, *_ in cells[:_MOST_TITLES] if title)
+    return (*found, Relation(DOCUMENTS, DOCUMENTS, heads, cells, about))
+
+
+def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
+    """Put tables with the same headings together."""
+    rows: dict[tuple[str, ...], list[tuple[str | None, ...]]] = defaultdict(list)
+    names: dict[tuple[str, ...], str] = {}
+    for document in documents:
+        parsed, places = document.parsed, document.places
+        for table in parsed.tables if parsed and places else ():
+            heads = tuple(table.header)
+            usable = [n for n, one in enumerate(heads) if one.strip() and not _UNSAID.search(one)]
+            if (
+                table.trouble
+                or not usable
+                or len({heads[n].casefold() for n in usable}) < len(usable)
+            ):
+                continue
+            chosen = tuple(heads[n] for n in usable)
+            names.setdefault(chosen, places.section(table.start) if places else "")
+            for row in table.rows:
+                where = str(places.line(row.start)) if places else ""
+                cells = (row.cells[n] or None for n in usable)
+                rows[chosen].append((document.name, where, *cells))
+    for heads, name in names.items():
+        about = f"tables of {name}" if name else "tables"
+        columns = (DOCUMENT, LINE_NUMBER, *heads)
+        yield Relation(name or TABLE, TABLE, columns, tuple(rows[heads]), about)
+
+
+def _fields(keys: Mapping[str, Sequence[tuple[str, str]]]) -> Relation:
+    """Give lines `key: value` as a relation with a column for each key, the frequent ones first."""
+    often = sorted(keys, key=lambda one: (-len({name for name, _ in keys[one]}), one))[:_MOST_KEYS]
+    values = {one: dict(reversed(keys[one])) for one in often}
+    documents = sorted({name for one in often for name in values[one]})
+    cells = tuple((name, *(values[one].get(name) for one in often)) for name in documents)
+    return Relation(FIELDS, FIELDS, (DOCUMENT, *often), cells, "lines that say `key: value`")
+
+
+def _kind(values: Sequence[str], locale: str) -> Kind:
+    spelt = find_locale(locale) if locale else None
+    found = [_NUMERAL.fullmatch(plain_cell(one, Kind.DECIMAL, spelt)) for one in values]
+    if values and all(found):
+        return Kind.DECIMAL if any(one[1] for one in found if one) else Kind.NUMBER
+    return Kind.DATE if values and all(_is_day(one, spelt) for one in values) else Kind.SYMBOL
+
+
+def _is_day(text: str, locale: Locale | None) -> bool:
+    try:
+        return date.fromisoformat(plain_cell(text, Kind.DATE, locale)).isoformat() == plain_cell(
+            text, Kind.DATE, locale
+        )
+    except ValueError:
+        return False

@@ -923,8 +923,12 @@ class _Loading:
     def _catalog(self, top: Mapping[str, Node]) -> CatalogSetting:
         if "catalog" not in top:
             return CatalogSetting()
-        named = top.get("databases", Table((), top["catalog"].span))
-        names = [key.text for key, _ in self.sections.entries(named, "`databases`")]
+        empty = Table((), top["catalog"].span)
+        names = [
+            key.text
+            for name in ("databases", "documents")
+            for key, _ in self.sections.entries(top.get(name, empty), f"`{name}`")
+        ]
         return read_catalog(top["catalog"], names, self.sections)
 
     def _libraries(self, node: Node | None) -> tuple[Path, ...]:

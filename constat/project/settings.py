@@ -256,7 +256,7 @@ class CatalogSetting:
 
 
 def read_catalog(node: Node | None, databases: Iterable[str], sections: Sections) -> CatalogSetting:
-    """Read `catalog:`; `databases` are the names of the project's databases."""
+    """Read `catalog:`; `databases` are the names of the project's databases and documents."""
     if node is None:
         return CatalogSetting()
     found = sections.table(node, "`catalog`", _CATALOG_KEYS)

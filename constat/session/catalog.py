@@ -21,7 +21,7 @@ from constat.catalog.drivers import sql_of
 from constat.catalog.duck_session import named
 from constat.catalog.file_tables import guess_cells, null_said, odd_cells
 from constat.catalog.schema.catalogue import RULES
-from constat.catalog.schema.described import OPERATION
+from constat.catalog.schema.described import OF_DOCUMENTS, OPERATION
 from constat.catalog.schema.drafting import (
     MOST_COLUMNS,
     TOO_MANY,
@@ -31,7 +31,7 @@ from constat.catalog.schema.drafting import (
     near_key_of,
 )
 from constat.catalog.schema.introspection import reading
-from constat.catalog.schema.samples import unanswered
+from constat.catalog.schema.samples import find_column, unanswered
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from constat.authoring.discovery import FactAccess
     from constat.catalog import Connection
     from constat.catalog.schema.checking import Checked
+    from constat.catalog.schema.described import TableSchema
     from constat.catalog.schema.drafting import DraftedPredicate
     from constat.catalog.schema.search import Naming
     from constat.documents import Documents
@@ -247,12 +248,11 @@ def draft_tables(
     if columns and len(names) != 1:
         raise _refused("columns can be chosen for one table at a time", "name one table")
     names = [one for name in names for one in _tables_named(catalog, name)]
-    tables = [catalog.table(name) for name in names] if catalog.project.apis else []
-    asked = {one.database for one in tables if one.kind == OPERATION}
+    project = catalog.project
+    tables = [catalog.table(name) for name in names] if project.apis or project.documents else []
+    asked = {one.database for one in tables if one.kind in {OPERATION, OF_DOCUMENTS}}
     if asked:
-        if len({one.database for one in tables}) > 1 or columns:
-            raise _refused("operations are drafted for one API at a time", "name those of one API")
-        return _drafted_operations(catalog, program, asked.pop(), [one.name for one in tables])
+        return _drafted_otherwise(catalog, program, tables, columns)
     checked, problems = _checked(catalog, names, columns)
     databases = {one.table.database for one in checked}
     if len(databases) != 1:
@@ -273,7 +273,7 @@ def draft_tables(
 
 def _tables_named(catalog: SchemaManager, name: str) -> Sequence[str]:
     """Give the tables of a database where the name is one, and no table is called so."""
-    if name not in catalog.project.databases:
+    if name not in {**catalog.project.databases, **catalog.project.documents}:
         return (name,)
     every = catalog.tables()
     if any(name in {one.label, f"{one.source}.{one.label}"} for one in every):
@@ -306,17 +306,28 @@ def _checked(
     return checked, tuple(problems)
 
 
-def _drafted_operations(
+def _drafted_otherwise(
     catalog: SchemaManager,
     program: Callable[[], AnalysedProgram],
-    api: str,
-    names: Sequence[str],
+    tables: Sequence[TableSchema],
+    columns: Sequence[str],
 ) -> DraftedTables:
+    """Draft operations of an API, or what documents hold."""
     from constat.catalog.schema import operations  # noqa: PLC0415  loaded when it is used
 
-    project = catalog.project
-    found = operations.draft_operations(project, project.apis[api], names, _taken(program))
-    return DraftedTables(api, found.text, (), found.signatures)
+    project, sources = catalog.project, {one.database for one in tables}
+    if len(sources) > 1:
+        raise _refused("one API or name of documents is drafted at a time", "name those of one")
+    (source,) = sources
+    if source in project.apis:
+        if columns:
+            raise _refused("columns are chosen for a table", "leave out `--columns`")
+        names = [one.name for one in tables]
+        found = operations.draft_operations(project, project.apis[source], names, _taken(program))
+    else:
+        chosen = [find_column(tables[0], one).name for one in columns]
+        found = operations.draft_documents(project, tables, chosen, _taken(program))
+    return DraftedTables(source, found.text, (), found.signatures)
 
 
 def _taken(program: Callable[[], AnalysedProgram]) -> Sequence[str]:

@@ -14,6 +14,7 @@ import duckdb
 import openpyxl
 import pytest
 
+from constat.authoring.discovery import link_lines
 from constat.catalog.schema import Relationship
 from constat.catalog.schema.described import from_json, to_json
 from constat.catalog.schema.introspection import look_at
@@ -588,3 +589,48 @@ def test_types_and_constraints_that_have_changed_are_told(tmp_path: Path, kind: 
     assert "that `m` repeats no value is no longer declared" in told
     assert "that `m` points to `c` is declared now" in told
     catalog.close()
+
+
+def test_relationships_across_sources_are_inferred_from_names_and_marked(tmp_path: Path) -> None:
+    sqlite_file(
+        tmp_path / "shop.sqlite",
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);"
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers,"
+        " product_code TEXT, seller_id INTEGER, ware_id DATE)",
+    )
+    (tmp_path / "products.csv").write_text("code,price\nA,1\n")
+    (tmp_path / "sellers.csv").write_text("id,name\n1,Ada\n")
+    (tmp_path / "tickets.csv").write_text("id,customer_id,text\n1,1,broken\n")
+    duckdb_file(
+        tmp_path / "copy.duckdb",
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE wares (id INTEGER PRIMARY KEY)",
+    )
+    catalog = managed(
+        tmp_path,
+        "databases:\n  sales: 'sqlite:///shop.sqlite'\n  copy: 'duckdb:///copy.duckdb'\n"
+        "  lists: {files: {products: products.csv, sellers: sellers.csv, tickets: tickets.csv}}\n",
+    )
+
+    def told(table: str) -> list[tuple[str, str, bool]]:
+        return [(*one.ends(), one.declared) for one in catalog.relationships(table)]
+
+    # `customer_id` points to customers of its own source. A file is text, so that any type fits.
+    assert told("orders") == [
+        ("orders", "customers", True),
+        ("sales.orders", "lists.products", False),
+        ("sales.orders", "lists.sellers", False),
+    ]
+    assert told("products") == [("sales.orders", "lists.products", False)]
+    assert told("tickets") == [
+        ("lists.tickets", "copy.customers", False),
+        ("lists.tickets", "sales.customers", False),
+    ]
+    assert told("sales.customers") == [
+        ("orders", "customers", True),
+        ("lists.tickets", "sales.customers", False),
+    ]
+    (link,) = [one for one in catalog.relationships("tickets") if one.target_database == "copy"]
+    assert link.evidence == "its name is that of the key it points to"
+    lines = link_lines([link])
+    assert lines.startswith("lists.tickets.customer_id -> copy.customers.id inferred")

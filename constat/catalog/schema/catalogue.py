@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, Type
 
 from constat.catalog.schema.checking import check
 from constat.catalog.schema.described import (
+    OF_DOCUMENTS,
     OPERATION,
     DatabaseSummary,
     Link,
@@ -27,7 +28,7 @@ from constat.catalog.schema.described import (
     changes,
     from_json,
 )
-from constat.catalog.schema.introspection import look_at
+from constat.catalog.schema.introspection import across, look_at
 from constat.catalog.schema.samples import find_column, sample
 from constat.catalog.schema.search import (
     column_hits,
@@ -40,14 +41,15 @@ from constat.catalog.schema.search import (
     ordered,
     stems,
 )
-from constat.catalog.schema.words import is_abbreviation, synonyms, words_of
+from constat.catalog.schema.words import is_abbreviation, singular, synonyms, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.project import Database
+from constat.project.documents import DocumentsSetting
 from constat.store.catalog import CatalogFileError, Entry, KeptSource
 from constat.store.clock import now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.catalog.schema.checking import Checked
     from constat.catalog.schema.described import Sample, TableSchema
@@ -66,10 +68,11 @@ _TABLES_FOR_COLUMNS: Final = 40
 _MOST_NAMES: Final = 5_000
 _MOST_LISTED: Final = 8
 _MOST_AT_ONCE: Final = 8
+_MOST_NOUNS: Final = 40
 _MOST_CHANGES: Final = 50
 
 
-_Source: TypeAlias = "Database | ApiSetting"
+_Source: TypeAlias = "Database | ApiSetting | DocumentsSetting"
 _Given = ParamSpec("_Given")
 _Gives = TypeVar("_Gives")
 _Method: TypeAlias = "Callable[Concatenate[SchemaManager, _Given], _Gives]"
@@ -117,11 +120,11 @@ class SchemaManager:
 
     @property
     def _sources(self) -> Mapping[str, _Source]:
-        return {**self.project.databases, **self.project.apis}
+        return {**self.project.databases, **self.project.apis, **self.project.documents}
 
     @_surely
     def databases(self) -> tuple[DatabaseSummary, ...]:
-        """Describe every database of the project, and every API."""
+        """Describe every database of the project, every API, and documents of each name."""
         self._all_current()
         found = []
         for name, source in self._sources.items():
@@ -172,7 +175,7 @@ class SchemaManager:
 
     @_surely
     def relationships(self, name: str) -> tuple[Link, ...]:
-        """Give what a table points to, and what points to it."""
+        """Give what a table points to, and what points to it, by names also in other sources."""
         table = self.table(name)
         links = [_link(table, place) for place in range(len(table.relationships))]
         for label in self._index.pointing_to(table.database, table.label):
@@ -185,7 +188,26 @@ class SchemaManager:
                 for place, one in enumerate(other.relationships)
                 if one.target == table.label
             ]
-        return tuple(links)
+        return (*links, *self._across(table))
+
+    def _across(self, table: TableSchema) -> Iterator[Link]:
+        """Look at the tables of other sources whose names go with those of a table."""
+        if len(self._sources) == 1 or table.kind == OPERATION:
+            return
+        nouns = {words[-2:-1] for one in table.columns if len(words := words_of(one.name)) > 1}
+        looks = [singular(words_of(table.name)), *sorted(nouns)[:_MOST_NOUNS]]
+        found = dict.fromkeys(
+            (one.source, one.label)
+            for words in looks
+            for one in self._index.search(words, ("table",), _TABLES_FOR_COLUMNS)
+            if one.source != table.database
+        )
+        documents = (self._index.document(*one) for one in found)
+        others = [from_json(json.loads(one)) for one in documents if one is not None]
+        for one, target, told in across(table, others):
+            source, label, evidence = target.database, target.label, told.evidence
+            columns, there = told.columns, told.target_columns
+            yield Link(one.database, one.label, columns, label, there, False, evidence, source)  # noqa: FBT003  nobody declares it
 
     @_surely
     def search(self, text: str, kinds: Sequence[str] = KINDS, most: int = 20) -> SearchResult:
@@ -236,6 +258,10 @@ class SchemaManager:
         """Hold what a table declares against what it stores."""
         table = self.table(name)
         _refuse_operation(table)
+        if table.kind == OF_DOCUMENTS:
+            message = f"`{table.path}` is what documents say, who declare nothing"
+            hint = "`constat doctor` holds declarations against what they say"
+            raise ConstatError([Diagnostic("C0842", message, help=hint)])
         chosen = [find_column(table, column) for column in columns]
         labels = dict.fromkeys(one.target for one in table.relationships)
         found = ((label, self._index.document(table.database, label)) for label in labels)
@@ -334,12 +360,13 @@ class SchemaManager:
     def _setting(self, source: _Source) -> str:
         """Name what decides how a source is read, without its address, which may be a secret."""
         hidden = sorted(self.project.catalog.hidden)
-        files = (
-            [(name, one.identity) for name, one in source.files.items()]
-            if isinstance(source, Database)
-            else source.safe
-        )
-        said = (_FORM, source.kind, sorted(files), hidden)
+        if isinstance(source, Database):
+            files = [(name, one.identity) for name, one in source.files.items()]
+            said: tuple[object, ...] = (_FORM, source.kind, sorted(files), hidden)
+        elif isinstance(source, DocumentsSetting):
+            said = (_FORM, source, hidden)
+        else:
+            said = (_FORM, source.kind, sorted(source.safe), hidden)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def _keep_rules(self) -> None:
@@ -407,7 +434,7 @@ class SchemaManager:
 def _kind(source: _Source) -> str:
     if isinstance(source, Database):
         return "files" if source.kind == "files" else "sql"
-    return source.kind
+    return "documents" if isinstance(source, DocumentsSetting) else source.kind
 
 
 def _refuse_operation(table: TableSchema) -> None:

@@ -95,6 +95,8 @@ def _first(lowered: str) -> str:
 
 OPERATION: Final = "operation"
 """The kind of a table that is an operation of an API."""
+OF_DOCUMENTS: Final = "document"
+"""The kind of a table that documents hold."""
 MOST_TABLES: Final = 50_000
 MOST_COLUMNS: Final = 5_000
 LONGEST_NAME: Final = 256
@@ -319,7 +321,10 @@ class DatabaseSummary:
 
 @frozen
 class Link:
-    """A relationship with both its ends, `table` pointing to `target`; names within `database`."""
+    """A relationship with both its ends, `table` pointing to `target`; names within `database`.
+
+    Where `target_database` is another one, names alone suggest it.
+    """
 
     database: str
     table: str
@@ -328,6 +333,13 @@ class Link:
     target_columns: tuple[str, ...]
     declared: bool
     evidence: str
+    target_database: str = ""
+
+    def ends(self) -> tuple[str, str]:
+        """Name both tables, with their databases where these are two."""
+        if self.target_database in {"", self.database}:
+            return self.table, self.target
+        return f"{self.database}.{self.table}", f"{self.target_database}.{self.target}"
 
 
 @frozen

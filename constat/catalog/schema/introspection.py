@@ -25,9 +25,10 @@ from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError
 from constat.frozen import frozen
 from constat.project import Database
+from constat.project.documents import DocumentsSetting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from constat.catalog.connection import Connection
@@ -56,6 +57,32 @@ def with_inferred(source: SourceSchema) -> SourceSchema:
     """Add what names suggest."""
     targets = _targets(source.tables)
     return replace(source, tables=tuple(_related(table, targets) for table in source.tables))
+
+
+def across(
+    table: TableSchema, others: Iterable[TableSchema]
+) -> Iterator[tuple[TableSchema, TableSchema, Relationship]]:
+    """Infer from names what a table points to in other sources, and what of them points to it.
+
+    What points to something in its own source is left out.
+    """
+    table = _untyped(table)
+    own = _targets([table])
+    for other in map(_untyped, others):
+        for one, targets in ((table, _targets([other])), (other, own)):
+            there = {name for each in one.relationships for name in each.columns}
+            target = other if one is table else table
+            for column in one.columns:
+                if column.name not in there:
+                    found = _pointing(one, column, targets)
+                    yield from ((one, target, relationship) for relationship in found)
+
+
+def _untyped(table: TableSchema) -> TableSchema:
+    """Take the types off what is text as files and documents are, whatever it spells."""
+    if any(one.declared not in {"VARCHAR", "text"} for one in table.columns):
+        return table
+    return replace(table, columns=tuple(replace(one, declared="") for one in table.columns))
 
 
 def _targets(tables: Sequence[TableSchema]) -> Mapping[Words, list[_Target]]:
@@ -154,7 +181,11 @@ class Look:
 
 
 def look_at(
-    source: Database | ApiSetting, project: Project, known: str, *, anew: bool = False
+    source: Database | ApiSetting | DocumentsSetting,
+    project: Project,
+    known: str,
+    *,
+    anew: bool = False,
 ) -> Look:
     """Look at a source whose last known fingerprint is `known`.
 
@@ -172,10 +203,14 @@ def look_at(
     return replace(look, schema=shown if shown.dialect == "api" else with_inferred(shown))
 
 
-def _looked(source: Database | ApiSetting, project: Project, known: str, *, anew: bool) -> Look:
+def _looked(
+    source: Database | ApiSetting | DocumentsSetting, project: Project, known: str, *, anew: bool
+) -> Look:
     if not isinstance(source, Database):
         from constat.catalog.schema import operations  # noqa: PLC0415  loaded when it is used
 
+        if isinstance(source, DocumentsSetting):
+            return Look(*operations.look_at_documents(source, project, "" if anew else known))
         state, schema, changes = operations.look_at_api(source, project, known, anew=anew)
         return Look(state, schema, changes=changes)
     if not source.manifest:

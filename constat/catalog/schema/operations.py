@@ -1,13 +1,17 @@
-"""Operations of APIs as the catalog shows them, and declarations drafted for them.
+"""Operations of APIs, and what documents hold, as the catalog shows them; drafts of both.
 
 An operation is listed like a table: what it is asked with comes first, as its key, then the fields
-of its answers by their paths.
+of its answers by their paths. Of documents each relation is a table: tables with the same headings,
+lines `key: value`, sections, and the documents themselves.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Collection, Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from constat.apis import Api, ApiError, drift, until_of
@@ -25,8 +29,11 @@ from constat.apis.operations import (
 from constat.apis.shapes import ENTRIES, Field, path_text
 from constat.catalog.connection import SourceFailureError
 from constat.catalog.schema.described import (
+    LONGEST_NAME,
+    OF_DOCUMENTS,
     OPERATION,
     ColumnSchema,
+    Sample,
     SourceSchema,
     TableSchema,
     shortened,
@@ -38,8 +45,10 @@ from constat.syntax.formatting import format_text
 
 if TYPE_CHECKING:
     from constat.apis import Description
+    from constat.documents import Collection, Document, Relation
     from constat.project import Project
     from constat.project.apis import ApiSetting
+    from constat.project.documents import DocumentsSetting
 
 _MOST_OPERATIONS: Final = 20_000
 _MOST_COLUMNS: Final = 40
@@ -142,7 +151,7 @@ class _Relation:
 
 
 def draft_operations(
-    project: Project, setting: ApiSetting, names: Sequence[str], taken: Collection[str]
+    project: Project, setting: ApiSetting, names: Sequence[str], taken: Iterable[str]
 ) -> DraftedOperations:
     """Draft a declaration for each operation, and for the lists inside its answers.
 
@@ -188,7 +197,7 @@ def _chosen(setting: ApiSetting, description: Description, name: str) -> Operati
 
 
 def _relations(
-    description: Description, operation: Operation, taken: Collection[str]
+    description: Description, operation: Operation, taken: Iterable[str]
 ) -> Iterator[_Relation]:
     """Yield the rows of an answer, then those of each list inside of them."""
     fields = description.fields(operation).fields
@@ -310,3 +319,164 @@ def _block(api: str, operation: Operation, one: _Relation) -> str:
 
 def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# ------------------------------------------------------------------------------ documents
+
+_SECONDS: Final = 60.0
+_MOST_NAMED: Final = 8
+_LONGEST_VALUE: Final = 80
+_FOUND_IN: Final = """\
+.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+.once
+
+// Drafted by `constat catalog draft` from what the documents `{0}` say. Each fact is the word
+// of a document; what no document says is unknown.
+"""
+
+
+def look_at_documents(
+    setting: DocumentsSetting, project: Project, known: str
+) -> tuple[str, SourceSchema | None]:
+    """Give the state of documents, and what they hold where that is another one."""
+    collection = _collection(setting, project)
+    state = hashlib.sha256(repr((collection.state(), setting)).encode()).hexdigest()
+    if state == known:
+        return state, None
+    documents = _read(collection)
+    failed = [f"{one.name}: {one.failure}" for one in documents if one.failure]
+    more = [f"and {len(failed) - _MOST_NAMED:,} more that cannot be read"]
+    problems = (*failed[:_MOST_NAMED], *(more if len(failed) > _MOST_NAMED else ()))
+    tables = tuple(_held(setting.name, label, one) for label, one in _labelled(documents))
+    return state, SourceSchema(setting.name, "documents", tables, problems)
+
+
+def sample_documents(
+    project: Project, table: TableSchema, columns: Sequence[ColumnSchema], most: int
+) -> tuple[Sample, ...]:
+    """Count the values of columns of a relation that documents hold."""
+    relation = _relation(project, table)
+    found = []
+    for column in columns:
+        place = relation.heads.index(column.name)
+        cells = Counter(cells[place] for cells in relation.cells if cells[place])
+        listed = sorted(cells.items(), key=lambda one: (-one[1], str(one[0])))
+        values = tuple((shortened(value, _LONGEST_VALUE), times) for value, times in listed[:most])
+        found.append(Sample(column.name, values, cut=len(listed) > most))
+    return tuple(found)
+
+
+def draft_documents(
+    project: Project,
+    tables: Sequence[TableSchema],
+    columns: Sequence[str],
+    taken: Iterable[str],
+) -> DraftedOperations:
+    """Draft declarations of what documents hold; of lines `key: value` one for each key."""
+    source, used = tables[0].database, set(taken)
+    locale = project.documents[source].locale
+    blocks, signatures = [_FOUND_IN.format(source)], []
+    for table in tables:
+        relation = _relation(project, table)
+        for name, told, listed in _declared(table, relation, columns, locale, used):
+            signatures.append(f"{name}({', '.join(one.rpartition('] ')[2] for one in listed)})")
+            head = f".decl {name}({', '.join(listed)})"
+            blocks.append(f'{head}\n.input {name}(source = "{source}", {told})\n')
+    problems: list[Diagnostic] = []
+    text = format_text("\n".join(blocks), "<draft>", problems)
+    if text is None:
+        raise ConstatError(problems)
+    return DraftedOperations(source, text, tuple(signatures))
+
+
+def _declared(
+    table: TableSchema,
+    relation: Relation,
+    columns: Sequence[str],
+    locale: str,
+    used: set[str],
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield predicates: name, what its `.input` says, and its columns."""
+    from constat.documents.extraction import FIELDS, PLACES, TABLE  # noqa: PLC0415  loaded when it is used
+
+    kinds = dict(zip(relation.heads, relation.kinds(locale), strict=True))
+    lacking = {
+        head
+        for place, head in enumerate(relation.heads)
+        if any(cells[place] is None for cells in relation.cells)
+    }
+    chosen = [one for one in relation.heads if not columns or one in columns]
+    where = ["document: symbol", "line: number"]
+    if relation.rows == FIELDS:
+        for key in (one for one in chosen if one not in PLACES):
+            name = identifier(key, used, "p")
+            used.add(name)
+            column = identifier(key, PLACES, "c")
+            told = f'pattern = "{key}: {{{column}}}"'
+            yield name, told, [*where, f"{column}: {kinds[key].value}"]
+        return
+    name = identifier(table.name, used, "p")
+    used.add(name)
+    if relation.rows != TABLE:
+        listed = [f"{one}: {'number' if one in _COUNTED else 'symbol'}" for one in chosen]
+        yield name, f'rows = "{relation.rows}"', ["line: number", *listed]
+        return
+    known, pairs, listed = set(PLACES), [], []
+    for head in (one for one in chosen if one not in PLACES):
+        column = identifier(head, known, "c")
+        known.add(column)
+        pairs.append(f"{column} = {head}")
+        missing = "@[null = maybe] " if head in lacking else ""
+        listed.append(f"{missing}{column}: {kinds[head].value}")
+    yield name, f'rows = "table", columns = "{", ".join(pairs)}"', [*where, *listed]
+
+
+_COUNTED: Final = ("level", "bytes")
+
+
+def _held(source: str, label: str, relation: Relation) -> TableSchema:
+    columns = []
+    for place, head in enumerate(relation.heads):
+        missing = any(cells[place] is None for cells in relation.cells)
+        columns.append(ColumnSchema(shortened(head, LONGEST_NAME), "text", missing))
+    return TableSchema(
+        source,
+        label,
+        kind=OF_DOCUMENTS,
+        columns=tuple(columns),
+        rows=len(relation.cells),
+        counted=True,
+        comment=shortened(relation.about),
+    )
+
+
+def _relation(project: Project, table: TableSchema) -> Relation:
+    """Read again what a table of the catalog stands for; raises `ConstatError` (C0844)."""
+    documents = _read(_collection(project.documents[table.database], project))
+    found = dict(_labelled(documents)).get(table.name)
+    if found is None or {one.name for one in table.columns} - set(found.heads):
+        message = f"what the documents `{table.database}` hold has changed meanwhile"
+        hint = f"`constat catalog refresh {table.database}` reads them again"
+        raise ConstatError([Diagnostic("C0844", message, help=hint)])
+    return found
+
+
+def _labelled(documents: Sequence[Document]) -> list[tuple[str, Relation]]:
+    """Name relations by words of the language, each by another one, in their order."""
+    from constat.documents import relations  # noqa: PLC0415  loaded when it is used
+
+    found: dict[str, Relation] = {}
+    for one in reversed(relations(documents)):
+        found[identifier(one.name, found, "t")] = one
+    return sorted(found.items())
+
+
+def _collection(setting: DocumentsSetting, project: Project) -> Collection:
+    from constat.documents import Collection  # noqa: PLC0415  loaded when it is used
+
+    return Collection(setting, project.folder, project.state)
+
+
+def _read(collection: Collection) -> tuple[Document, ...]:
+    return collection.documents(time.monotonic() + _SECONDS)

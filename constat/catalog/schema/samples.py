@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError, Question, ReadBounds, SourceFailureError
 from constat.catalog.guard import guard
-from constat.catalog.schema.described import Sample, is_bytes, shortened
+from constat.catalog.schema.described import OF_DOCUMENTS, Sample, is_bytes, shortened
 from constat.catalog.schema.introspection import reading
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 
@@ -103,8 +103,12 @@ def sample(
     ]
     if not found or not (allowed or all(_shows(project, table, one) for one in found)):
         raise ConstatError([_refused(table, found)])
-    database = project.databases[table.database]
     most = max(1, min(most, MOST_VALUES))
+    if table.kind == OF_DOCUMENTS:
+        from constat.catalog.schema import operations  # noqa: PLC0415  loaded when it is used
+
+        return operations.sample_documents(project, table, found, most)
+    database = project.databases[table.database]
     try:
         with reading(database, project) as connection:
             return tuple(
