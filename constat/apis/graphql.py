@@ -40,7 +40,7 @@ CURSOR: Final = "after"
 _PAGE: Final = "pageInfo"
 _HAS_NEXT: Final = ("pageInfo", "hasNextPage")
 _END: Final = ("pageInfo", "endCursor")
-_MOST_FIELDS: Final = 400
+_MOST_FIELDS: Final = 2_000
 _DEEPEST: Final = 5
 _KINDS: Final = MappingProxyType(
     {

@@ -44,7 +44,7 @@ UNDESCRIBED: Final = "C0571"
 _METHODS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
 _MOST_OPERATIONS: Final = 20_000
 _MOST_SCHEMAS: Final = 20_000
-_MOST_FIELDS: Final = 400
+_MOST_FIELDS: Final = 2_000
 _DEEPEST: Final = 5
 _LONGEST_NAME: Final = 200
 _NAMED: Final = re.compile(r"\{([^{}/]{1,100})\}")
@@ -232,6 +232,7 @@ class OpenApi:
             return Listed()
         found: list[Field] = []
         is_open = self._walk(operation.result, (), found, frozenset())
+        is_open |= len(found) > _MOST_FIELDS
         return Listed.of(found[:_MOST_FIELDS], is_open=is_open)
 
     def rows(self, operation: Operation) -> str:

@@ -65,8 +65,8 @@ def note_trouble(reason: str) -> None:
 def list_command(database: str | None, *, form: str, project: str | None) -> None:
     """List the tables of DATABASE, or of all databases, APIs and documents of the project.
 
-    The operations of an API are listed like tables, and so is what documents hold. A database that does not answer is listed with
-    the reason, and with the tables that were seen when it last did.
+    The operations of an API are listed like tables, and so is what documents hold. A database that
+    does not answer is listed with the reason, and with the tables that were seen when it last did.
 
     Examples:
       constat catalog list
@@ -134,10 +134,10 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
 
     TABLE is `orders`, or `sales.orders`; of an operation its parameters come first, then the fields
     of its answers. Relationships that nobody has declared are inferred from
-    names and types, those to tables of other sources too, and say so. Of a file it is said what nothing decides about how its numbers and
-    days are written. With --check rows are read: values that are not of the declared
-    type, keys that are repeated or NULL, values that point nowhere and equal rows are told. No
-    value is shown.
+    names and types, those to tables of other sources too, and say so. Of a file it is said what
+    nothing decides about how its numbers and days are written. With --check rows are read: values
+    that are not of the declared type, keys that are repeated or NULL, values that point nowhere and
+    equal rows are told. No value is shown.
 
     Examples:
       constat catalog show orders

@@ -203,7 +203,8 @@ class Relation:
     """Rows that documents hold: tables of one row of headings, fields, sections, the documents.
 
     `name` is what it is called by: the section of the first table, or the kind of `rows`. A cell
-    is `None` where a row has nothing there. `about` says in words what is there.
+    is `None` where a row has nothing there. `about` says in words what is there; `left_out` are
+    headings or keys that no declaration can name.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Relation:
     heads: tuple[str, ...]
     cells: tuple[tuple[str | None, ...], ...]
     about: str
+    left_out: tuple[str, ...] = ()
 
     def kinds(self, locale: str) -> tuple[Kind, ...]:
         """Decide which kind the cells of each column spell."""
@@ -249,6 +251,7 @@ def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
     """Put tables with the same headings together."""
     rows: dict[tuple[str, ...], list[tuple[str | None, ...]]] = defaultdict(list)
     names: dict[tuple[str, ...], str] = {}
+    left_out: dict[tuple[str, ...], tuple[str, ...]] = {}
     for document in documents:
         parsed, places = document.parsed, document.places
         for table in parsed.tables if parsed and places else ():
@@ -261,6 +264,7 @@ def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
             ):
                 continue
             chosen = tuple(heads[n] for n in usable)
+            left_out[chosen] = tuple(one for one in heads if one not in chosen)
             names.setdefault(chosen, places.section(table.start) if places else "")
             for row in table.rows:
                 where = str(places.line(row.start)) if places else ""
@@ -269,7 +273,7 @@ def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
     for heads, name in names.items():
         about = f"tables of {name}" if name else "tables"
         columns = (DOCUMENT, LINE_NUMBER, *heads)
-        yield Relation(name or TABLE, TABLE, columns, tuple(rows[heads]), about)
+        yield Relation(name or TABLE, TABLE, columns, tuple(rows[heads]), about, left_out[heads])
 
 
 def _fields(keys: Mapping[str, Sequence[tuple[str, str]]]) -> Relation:

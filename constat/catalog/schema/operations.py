@@ -8,6 +8,7 @@ lines `key: value`, sections, and the documents themselves.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import time
 from collections import Counter
@@ -26,7 +27,7 @@ from constat.apis.operations import (
     Operation,
     Parameter,
 )
-from constat.apis.shapes import ENTRIES, Field, path_text
+from constat.apis.shapes import ENTRIES, Field, PathError, path_text, read_path
 from constat.catalog.connection import SourceFailureError
 from constat.catalog.schema.described import (
     LONGEST_NAME,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 _MOST_OPERATIONS: Final = 20_000
 _MOST_COLUMNS: Final = 40
+_MOST_SHOWN: Final = 1_000
 _MOST_DEEP: Final = 3
 _KINDS: Final = (
     (NUMBER, "number"),
@@ -60,6 +62,8 @@ _KINDS: Final = (
     (DAY, "Date"),
     (MOMENT, "Timestamp"),
 )
+_UNSAID: Final = re.compile(r"[,={}\x00-\x1f]")
+"""What a field cannot have in its name where `columns` names it."""
 _COMMENT_END: Final = re.compile(r"[\r\n]+")
 _HEADER: Final = """\
 .pragma "constat" "0.1"
@@ -105,12 +109,15 @@ def _schema(name: str, description: Description) -> SourceSchema:
 
 def _table(name: str, operation: Operation, description: Description) -> TableSchema:
     columns = [_asked(one) for one in operation.parameters]
+    listed = description.fields(operation)
     columns += [
         ColumnSchema(path_text(one.path), one.kind, one.nullable, shortened(one.description))
-        for one in description.fields(operation).fields
+        for one in listed.fields
     ]
     problems = [] if operation.safe else ["it may change something, and is not asked"]
     problems += ["it is deprecated"] if operation.deprecated else []
+    if listed.open and len(listed.fields) > _MOST_SHOWN:
+        problems.append(f"it may have more fields than these {len(listed.fields):,}")
     about = " ".join(filter(None, (operation.form, operation.summary)))
     return TableSchema(
         name,
@@ -142,12 +149,16 @@ class DraftedOperations:
 
 @frozen
 class _Relation:
-    """Rows of an answer: where they stand, and their columns as name, type and path."""
+    """Rows of an answer: where they stand, and their columns as name, type and path.
+
+    `left_out` are fields that no declaration can name, and those beyond the bound of a draft.
+    """
 
     name: str
     rows: str
     sent: tuple[tuple[str, str, str], ...]
     columns: tuple[tuple[str, str, str, bool], ...]
+    left_out: tuple[str, ...] = ()
 
 
 def draft_operations(
@@ -214,9 +225,10 @@ def _relations(
         name = identifier(_noun(operation.name, main, rows), used, "p")
         used.add(name)
         around = None if rows == main else _keys_around(main, fields)
-        columns = _columns(rows, fields, set(sent_names), around)
+        columns, left_out = _columns(rows, fields, set(sent_names), around)
         if columns or rows == main:
-            yield _Relation(name, path_text(rows), tuple(sent), tuple(columns))
+            found = tuple(columns), tuple(left_out)
+            yield _Relation(name, path_text(rows), tuple(sent), *found)
 
 
 def _main_rows(default: str, fields: Sequence[Field]) -> tuple[str, ...]:
@@ -259,9 +271,13 @@ def _columns(
     fields: Sequence[Field],
     taken: set[str],
     around: Sequence[Field] | None,
-) -> list[tuple[str, str, str, bool]]:
-    """Give the columns; rows of a list inside of others have its place, and `around` their key."""
-    found = []
+) -> tuple[list[tuple[str, str, str, bool]], list[str]]:
+    """Give the columns, and fields that are left out.
+
+    Rows of a list inside of others have its place, and `around` their key.
+    """
+    found: list[tuple[str, str, str, bool]] = []
+    left_out: list[str] = []
     for one in around or ():
         column = identifier(" ".join(["of", *one.path[-1:]]), taken, "c")
         taken.add(column)
@@ -275,14 +291,23 @@ def _columns(
         inside = one.path[: len(rows)] == rows and ENTRIES not in rest
         if not inside or one.kind in {LIST, TABLE} or len(rest) > _MOST_DEEP:
             continue
-        if len(found) >= _MOST_COLUMNS:
-            break
+        if len(found) >= _MOST_COLUMNS or not all(map(_is_spelt, rest)):
+            left_out.append(path_text(rest))
+            continue
         column = identifier(" ".join(rest) or "value", taken, "c")
         taken.add(column)
         found.append(
             (column, _type(one.kind), ".".join(rest) or ".", one.nullable or len(rest) > 1)
         )
-    return found
+    return found, left_out
+
+
+def _is_spelt(name: str) -> bool:
+    """Tell whether the `columns` of a declaration can name a field."""
+    try:
+        return read_path(name).steps == (name,) and not _UNSAID.search(name)
+    except PathError:
+        return False
 
 
 def _type(kind: str) -> str:
@@ -313,6 +338,14 @@ def _block(api: str, operation: Operation, one: _Relation) -> str:
         told.append(f'columns = "{_quoted(", ".join(mapped))}"')
     about = _COMMENT_END.sub(" ", operation.summary)[:160]
     head = f"// {operation.form}{f': {about}' if about else ''}\n"
+    if one.left_out:
+        listed = ", ".join(
+            json.dumps(name, ensure_ascii=False) for name in one.left_out[:_MOST_DEEP]
+        )
+        rest = len(one.left_out) - _MOST_DEEP
+        more = f" and {rest:,} more" if rest > 0 else ""
+        said = f"a draft has {_MOST_COLUMNS} columns, with names that a path can have"
+        head += f"// Left out, for {said}: {_COMMENT_END.sub(' ', listed)[:300]}{more}\n"
     declared = ",\n".join(columns)
     return f"{head}.decl {one.name}(\n{declared}\n)\n.input {one.name}({', '.join(told)})\n"
 
@@ -448,6 +481,10 @@ def _held(source: str, label: str, relation: Relation) -> TableSchema:
         rows=len(relation.cells),
         counted=True,
         comment=shortened(relation.about),
+        problems=tuple(
+            f"no declaration can name the heading {json.dumps(one[:_LONGEST_VALUE])}"
+            for one in relation.left_out[:_MOST_NAMED]
+        ),
     )
 
 
