@@ -65,7 +65,7 @@ def asker(by: str | None) -> str:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
         # A container may run a user that has no name.
-        return f"user {os.getuid()}"
+        return f"user {getattr(os, 'getuid', int)()}"
 
 
 def translation_lines(translation: Translation) -> Iterator[str]:

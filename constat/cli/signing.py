@@ -154,7 +154,7 @@ def _passphrase() -> bytes | None:
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:
     """Write a file that must not be there, with its rights from the first byte on."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     try:
         descriptor = os.open(path, flags, mode)
         try:

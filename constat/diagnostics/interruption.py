@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-_NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NUMBERS: Final = tuple(
+    # Windows has no terminal that ends.
+    one
+    for one in signal.Signals
+    if one.name in {"SIGINT", "SIGTERM", "SIGHUP"}
+)
 _KILLED: Final = 128
 _MOMENT: Final = 0.02
 """Seconds after which a signal is sent again that met the loading of a module."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from constat.project.documents import DocumentsSetting
 
+_AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _MOST_SEEN: Final = 100_000
 """Entries of folders that are looked at."""
 
@@ -179,7 +180,7 @@ class Collection:
         most = self.setting.bytes
         try:
             # A pipe that nobody writes to would hold us for ever.
-            with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            with os.fdopen(os.open(path, os.O_RDONLY | _AT_ONCE), "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     return Document(name, kind, failure="it is no file"), b""
                 data = file.read(most + 1)

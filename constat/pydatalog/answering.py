@@ -92,6 +92,8 @@ class Worker:
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is None:
+            if not hasattr(os, "killpg"):
+                raise NoAnswerError("this system cannot bound and end the process that answers")
             # -P: no module of the folder that somebody stands in. -B: it may write no file.
             command = [sys.executable, "-P", "-B", "-m", MODULE, str(self._memory)]
             self._process = subprocess.Popen(  # noqa: S603  our own interpreter and our own module

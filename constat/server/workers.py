@@ -12,7 +12,6 @@ Example: `Workers(2).run(lambda peers: serve(peers))`.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import json
 import mmap
@@ -27,6 +26,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+try:
+    import fcntl
+except ImportError:  # Windows, where one process answers
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

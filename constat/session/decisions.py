@@ -168,9 +168,9 @@ def _who(name: str | None) -> str:
         return _line(name, "name", least=1)
     try:
         return _line(getpass.getuser(), "name", least=1)
-    except (OSError, KeyError, ConstatError):
+    except (ImportError, OSError, KeyError, ConstatError):
         # A container may run a user that has no name.
-        return f"user {os.getuid()}"
+        return f"user {getattr(os, 'getuid', int)()}"
 
 
 def _line(text: str, what: str, least: int = 0) -> str:

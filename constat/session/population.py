@@ -387,7 +387,7 @@ def _named(file: str, digest: str) -> dict[str, str]:
 
 def _save(path: Path, content: bytes) -> str:
     """Write a file for its owner alone; gives its hash."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         stream.flush()

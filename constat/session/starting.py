@@ -60,6 +60,7 @@ from constat.session.catalog import (
 from constat.session.session import Session
 from constat.store.catalog import CatalogIndex
 from constat.store.replacing import replaced
+from constat.store.state_file import LOCKS
 from constat.syntax import print_row
 from constat.syntax.formatting import format_text
 from constat.syntax.printing import print_text
@@ -377,7 +378,7 @@ rules:
 
 # Each decision of `prove` is entered, and its certificate names the entry: `constat log list`.
 log:
-  on: true
+  on: {log}
 
 # Values of rows are shown, and sent to a model, only where `samples` names them:
 # catalog:
@@ -447,6 +448,7 @@ def configuration(project: str, beginning: Beginning) -> str:
     if beginning.manifest:
         lines.append(f"    manifest: {json.dumps(beginning.manifest, ensure_ascii=False)}")
     return _CONFIGURATION.format(
+        log="true" if LOCKS else "false",
         project=json.dumps(project, ensure_ascii=False),
         name=beginning.name,
         database="\n".join(lines),

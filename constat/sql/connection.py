@@ -181,6 +181,7 @@ def _folding(function: str, kind: Kind) -> Callable[[Sequence[Value]], Value]:
 
 _Result = TypeVar("_Result")
 _SHARE_OF_MEMORY: Final = 0.6
+_UNKNOWN_MACHINE: Final = 4 << 30
 _MEGABYTE: Final = 1 << 20
 
 
@@ -392,4 +393,8 @@ class Connection:
 
 def usual_memory() -> int:
     """How many bytes one evaluation may use where nobody said so."""
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MEMORY)
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except AttributeError:  # Windows
+        memory = _UNKNOWN_MACHINE
+    return int(memory * _SHARE_OF_MEMORY)

@@ -223,7 +223,7 @@ def locked(folder: Path, mode: int = 0o600) -> Iterator[LockedLog]:
     """Hold the log for writing; an `OSError` becomes the diagnostic that nothing was written."""
     try:
         readable_folder(folder, mode)
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as problem:
         raise unwritable(problem) from problem
     try:
@@ -241,7 +241,7 @@ def reading(folder: Path) -> Iterator[Path | None]:
     """Give the file while nobody writes; `None` where no log was begun."""
     path = folder / LOG_NAME
     try:
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY)
     except FileNotFoundError:
         yield path if path.exists() else None
         return
@@ -384,7 +384,7 @@ class LockedLog:
         return entry
 
     def _write(self, content: bytes) -> None:
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             size = os.fstat(descriptor).st_size
             try:

@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.store import clock
-from constat.store.state_file import WAIT_SECONDS, Form, StateFile, lock_within, locked_file
+from constat.store.state_file import (
+    NO_LINK,
+    WAIT_SECONDS,
+    Form,
+    StateFile,
+    lock_within,
+    locked_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -272,7 +279,7 @@ def _is_held(path: Path) -> bool:
     A file that nobody holds is removed under its lock, so that nobody takes it meanwhile.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | NO_LINK)
     except OSError:
         return False
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.interruption import committing
+from constat.store.state_file import LOCKS, NO_LINK, lock_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,10 +46,14 @@ class Scratch:
         # Promised before it is there: an interruption finds nothing that nobody will take away.
         self._remove = weakref.finalize(self, _removed, self.path)
         self.path.mkdir(mode=0o700)
+        self._lock = -1
+        if not LOCKS:
+            # Nobody takes it away that is killed.
+            return
         fresh = self.path / _FRESH
-        self._lock = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        self._lock = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
         os.write(self._lock, _MARK)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        lock_within(self._lock, 0.0, shared=False)
         # Under its name it is locked from the first moment: nobody takes it for a left one.
         fresh.rename(self.path / _LOCK)
 
@@ -77,6 +81,8 @@ def remove_left(parent: Path | None = None) -> None:
 
     By default those in the folder for temporary files.
     """
+    if not LOCKS:
+        return
     # What cannot be looked at or removed belongs to others, and no result depends on it.
     with contextlib.suppress(OSError), os.scandir(parent or tempfile.gettempdir()) as entries:
         for entry in islice(entries, _MOST_ENTRIES):
@@ -90,7 +96,7 @@ def _remove_if_left(folder: Path) -> None:
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         return
     try:
-        lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        lock = os.open(folder / _LOCK, os.O_RDWR | NO_LINK | os.O_NONBLOCK)
     except FileNotFoundError:
         # Whoever makes a folder has locked it at once, or was killed in that moment.
         if time.time() - about.st_mtime > _SECONDS_TO_LOCK:
@@ -99,8 +105,7 @@ def _remove_if_left(folder: Path) -> None:
             folder.rmdir()
         return
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.read(lock, len(_MARK) + 1) == _MARK:
+        if lock_within(lock, 0.0, shared=False) and os.read(lock, len(_MARK) + 1) == _MARK:
             _removed(folder)
     finally:
         os.close(lock)
@@ -148,13 +153,13 @@ class Replacements:
             # In the file's own folder, so that it can be moved into its place.
             self._beside[folder] = Scratch(folder, hidden=True)
         written = self._beside[folder].path / f"{len(self._ready)}.new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         with os.fdopen(os.open(written, flags, 0o600), "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
             if mode is not None:
-                os.fchmod(stream.fileno(), mode)
+                written.chmod(mode)
         self._ready.append((written, target))
 
     def __exit__(
@@ -188,7 +193,9 @@ def replaced(target: Path, mode: int | None = None, *, last: bool = False) -> It
 
 
 def _settle(folder: Path) -> None:
-    # A rename is durable only once the folder is on the disk.
+    # A rename is durable only once the folder is on the disk. Windows opens no folder.
+    if os.name == "nt":
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import os
 import sqlite3
 import stat
@@ -15,6 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +33,15 @@ _LAYOUT: Final = frozenset("\n\t")
 # Joiners that scripts need in words; the other format characters hide or reorder what is read.
 _JOINERS: Final = frozenset("\u200c\u200d")
 
-# The lock ends with the descriptor, also when the program dies.
+# The lock ends with the descriptor, also when the program dies. Where a system has none that we
+# know, what needs one is refused: two programs would write over each other.
+
+LOCKS: Final = fcntl is not None
+_NO_LOCKS: Final = (
+    "this system has no locks of files that Constat knows; nothing is kept here (on Windows: WSL)"
+)
+NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+"""The option with which no link is followed, where there is one."""
 
 _PAUSE_SECONDS: Final = 0.02
 WAIT_SECONDS: Final = 10.0
@@ -37,6 +50,8 @@ WAIT_SECONDS: Final = 10.0
 
 def lock_within(descriptor: int, seconds: float, *, shared: bool) -> bool:
     """Take the lock; `False` where others hold it for longer than so many seconds."""
+    if not LOCKS:
+        raise OSError(errno.ENOLCK, _NO_LOCKS)
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     until = time.monotonic() + seconds
     while True:
@@ -53,7 +68,7 @@ def lock_within(descriptor: int, seconds: float, *, shared: bool) -> bool:
 @contextmanager
 def alone(path: Path, busy: Exception) -> Iterator[None]:
     """Lock a file or a folder that is there; raise `busy` where another program does not end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         if not lock_within(descriptor, WAIT_SECONDS, shared=False):
             raise busy
@@ -66,7 +81,7 @@ def locked_file(path: Path, seconds: float, *, shared: bool = False) -> int | No
     """Open and lock the file that has this name, which another program may remove meanwhile."""
     until = time.monotonic() + seconds
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
         try:
             if not lock_within(descriptor, max(until - time.monotonic(), 0.0), shared=shared):
                 os.close(descriptor)
@@ -126,7 +141,7 @@ def make_private(path: Path) -> None:
     except (OSError, AttributeError):
         # Not every system lets everybody make a file without opening it.
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _opened(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -256,7 +255,7 @@ class DuckBackend:
     def _alone(self) -> Iterator[None]:
         """Wait for the others of this program, whom DuckDB itself lets in, and of all programs."""
         lock = self._path.with_name(f"{self._path.name}.lock")
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if not lock_within(descriptor, WAIT_SECONDS, shared=False):
                 raise StoreFailureError("another program has it open")
@@ -407,7 +406,7 @@ class Adding:
 
     def _begin(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        options = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        options = os.O_RDWR | os.O_CREAT
         self._lock = os.open(self._folder / LOCK, options, 0o600)
         self._sweep()
         if not lock_within(self._lock, _WAIT_SECONDS, shared=True):
@@ -415,9 +414,7 @@ class Adding:
 
     def _sweep(self) -> None:
         """Take away what crashes have left, unless somebody writes now."""
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not lock_within(self._lock, 0.0, shared=False):
             return
         own = re.compile(f"{re.escape(_MARK)}([0-9a-f]{{64}}{re.escape(self._ending)})")
         with os.scandir(self._folder) as entries:

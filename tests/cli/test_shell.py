@@ -328,3 +328,51 @@ def test_a_text_of_stdin_includes_what_lies_in_this_folder(tmp_path: Path) -> No
     assert run_process("run", "-", "-D-", cwd=tmp_path, given=given).out.splitlines()[-2:] != []
     assert "7" in run_process("run", "-", "-D-", cwd=tmp_path, given=given).out
     assert run_process("rules", "check", "-", cwd=tmp_path, given=given).code == 0
+
+
+# What Python lacks on Windows: no command may need any of it before it says so.
+_ELSEWHERE = """
+import asyncio, getpass, multiprocessing, os, shutil, signal, subprocess, sys, tempfile
+sys.platform = "elsewhere"
+for name in "fcntl grp pty pwd resource syslog termios tty".split():
+    sys.modules[name] = None
+for name in (
+    "O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_NONBLOCK fchmod fork geteuid getgid getuid killpg mknod "
+    "pidfd_open pread pwrite register_at_fork sched_getaffinity setsid sysconf uname"
+).split():
+    vars(os).pop(name, None)
+for name in "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPROF SIGXCPU ITIMER_REAL alarm setitimer".split():
+    vars(signal).pop(name, None)
+from constat.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_system_without_locks_and_limits_proves_and_says_what_it_cannot(shop: Path) -> None:
+    steps: tuple[tuple[str, int, str], ...] = (
+        ("--help", 0, "Answer questions"),
+        ("prove is_vip(C001) --certificate c.json", 0, "PROVED: is_vip(C001)"),
+        ("verify c.json", 0, "PROVED"),
+        ("query is_vip(?c) --output c.csv --format csv", 0, "rows written"),
+        ("why-not is_vip(C002)", 5, "DISPROVED"),
+        ("rules check", 0, "no errors"),
+        ("doctor", 0, "0 errors"),
+        ("prove is_vip(C001) --engine pydatalog", 4, "NO ANSWER"),
+        ("facts add customer_tier(C002,gold) --by eve", 0, "added"),
+        ("prove is_vip(C001) --log", 2, "no locks of files"),
+        # The log of decisions needs locks: a project that is begun here keeps none.
+        ("init data/shop.sqlite --directory begun", 0, "next: "),
+        ("prove has_orders(C001) --project begun", 0, "PROVED"),
+    )
+    for line, code, said in steps:
+        ran = subprocess.run(
+            [sys.executable, "-c", _ELSEWHERE, *line.split()],
+            cwd=shop,
+            env={**os.environ, "USERNAME": "eve"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ran.returncode, "Traceback" in ran.stderr) == (code, False), (line, ran)
+        assert said in ran.stdout + ran.stderr, (line, ran)
+    assert "on: false" in (shop / "begun" / "constat.yaml").read_text()

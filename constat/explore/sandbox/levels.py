@@ -15,7 +15,6 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.sandbox.inside.confining import filters_work, landlock_version
 from constat.explore.sandbox.step import Level
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ def unavailable(level: Level) -> str:
         return "it needs Linux"
     if level is Level.NONE:
         return ""
+    # Windows has none of the modules with which a process is confined.
+    from constat.explore.sandbox.inside.confining import filters_work, landlock_version  # noqa: PLC0415  loaded when it is used
+
     if not filters_work():
         return f"this kernel runs no filters of system calls, or {platform.machine()} is not known"
     if level is Level.KERNEL:
