@@ -130,8 +130,8 @@ _SENT: Final = (
     "constat.explore.sandbox.inside.holding",
     "constat.explore.sandbox.inside.importing",
     "constat.explore.sandbox.inside.running",
-    "constat.explore.sandbox.inside.telling",
-    "constat.explore.sandbox.inside.zygote",
+    "constat.explore.sandbox.inside.failing",
+    "constat.explore.sandbox.inside.fork_server",
 )
 _LAUNCHING_PACKAGES: Final = (
     *("constat", "constat.store", "constat.explore", "constat.explore.sandbox"),
@@ -156,7 +156,7 @@ _ENVIRONMENT: Final = MappingProxyType(
 
 
 @dataclass(slots=True)
-class Zygote:
+class ForkServer:
     """A running one. `namespaces` tells whether it left those of the machine."""
 
     process: subprocess.Popen[bytes]
@@ -165,7 +165,7 @@ class Zygote:
     namespaces: bool
 
     @classmethod
-    def started(cls, level: Level) -> Zygote:
+    def started(cls, level: Level) -> ForkServer:
         """Start one; raises `ConstatError` where it cannot be confined."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         scratch = Scratch()
@@ -221,10 +221,10 @@ class Zygote:
             raise _failure(reason)
         return bool(answer.get("namespaces"))
 
-    def begin(self, link: socket.socket, output: int, wish: dict[str, object]) -> None:
+    def begin(self, link: socket.socket, output: int, request: dict[str, object]) -> None:
         """Start a step with its socket and the pipe of its output. Raises `OSError`."""
         self.control.settimeout(SECONDS_TO_START)
-        message = json.dumps(wish).encode()
+        message = json.dumps(request).encode()
         socket.send_fds(self.control, [message], [link.fileno(), output])
 
     def ended(self, seconds: float) -> int | None:
@@ -584,7 +584,7 @@ class Sandbox:
         self.level = choose_level(level, allow_none=allow_none)
         self.limits = limits or StepLimits()
         self._sources = dict(sources or {})
-        self._zygote: Zygote | None = None
+        self._fork_server: ForkServer | None = None
 
     def run(self, code: Code, *, limits: StepLimits | None = None) -> Run:
         """Run a step. Its own failure is in the result.
@@ -594,23 +594,25 @@ class Sandbox:
         bounds = limits or self.limits
         self._check(code, bounds)
         conversation = Conversation(code, bounds, self._sources)
-        zygote = self._running()
+        fork_server = self._running()
         started = time.monotonic()
-        status = self._run_in(zygote, conversation, bounds)
+        status = self._run_in(fork_server, conversation, bounds)
         seconds = time.monotonic() - started
-        if status is None and not zygote.alive:
+        if status is None and not fork_server.alive:
             self.close()
         digest = hashlib.sha256(code.text.encode()).hexdigest()
         return conversation.outcome(digest, self.level, seconds, status)
 
-    def _run_in(self, zygote: Zygote, conversation: Conversation, bounds: StepLimits) -> int | None:
+    def _run_in(
+        self, fork_server: ForkServer, conversation: Conversation, bounds: StepLimits
+    ) -> int | None:
         """Run a step; gives how its process ended, `None` where it had to be killed."""
         ours, theirs = socket.socketpair()
         reading, writing = os.pipe()
         try:
             with ours:
                 try:
-                    zygote.begin(theirs, writing, self._wish(conversation.code, bounds))
+                    fork_server.begin(theirs, writing, self._request(conversation.code, bounds))
                 except OSError:
                     raise ConstatError(
                         [Diagnostic("C0912", "the sandbox has ended by itself; try again")]
@@ -619,13 +621,13 @@ class Sandbox:
                     theirs.close()
                     os.close(writing)
                 finished = conversation.hold(ours, reading)
-            status = zygote.ended(_SECONDS_TO_DIE) if finished else None
-            if status is None and not zygote.stop():
+            status = fork_server.ended(_SECONDS_TO_DIE) if finished else None
+            if status is None and not fork_server.stop():
                 # A Python whose step cannot be stopped is not asked again.
-                zygote.end()
+                fork_server.end()
         except BaseException:
             # Interrupted: the step may still be running.
-            zygote.end()
+            fork_server.end()
             raise
         else:
             return status
@@ -633,16 +635,16 @@ class Sandbox:
             os.close(reading)
 
     @staticmethod
-    def _wish(code: Code, bounds: StepLimits) -> dict[str, object]:
+    def _request(code: Code, bounds: StepLimits) -> dict[str, object]:
         load = [_PICTURES] if "matplotlib" in code.text else []
         return {"memory": bounds.memory, "seconds": bounds.seconds, "load": load}
 
-    def _running(self) -> Zygote:
-        if self._zygote is not None and not self._zygote.alive:
+    def _running(self) -> ForkServer:
+        if self._fork_server is not None and not self._fork_server.alive:
             self.close()
-        if self._zygote is None:
-            self._zygote = Zygote.started(self.level)
-        return self._zygote
+        if self._fork_server is None:
+            self._fork_server = ForkServer.started(self.level)
+        return self._fork_server
 
     def _check(self, code: Code, bounds: StepLimits) -> None:
         problem = ""
@@ -660,9 +662,9 @@ class Sandbox:
 
     def close(self) -> None:
         """End everything that was started."""
-        zygote, self._zygote = self._zygote, None
-        if zygote is not None:
-            zygote.end()
+        fork_server, self._fork_server = self._fork_server, None
+        if fork_server is not None:
+            fork_server.end()
 
     def __enter__(self) -> Self:
         return self

@@ -68,8 +68,8 @@ def test_the_same_attempts_succeed_where_nothing_confines_them(
     assert not world.unharmed()
     (world.folder / "new").unlink()
     world.canary.write_text(CANARY_SONG)
-    assert box._zygote is not None
-    process = box._zygote.process.pid
+    assert box._fork_server is not None
+    process = box._fork_server.process.pid
     os.killpg(process, 0)
     box.close()
     with pytest.raises(ProcessLookupError):

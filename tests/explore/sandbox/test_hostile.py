@@ -224,7 +224,7 @@ ORPHAN = """
     from constat.explore.sandbox import Code, Level, Sandbox, StepLimits
     box = Sandbox(Level(sys.argv[1]), StepLimits(seconds=600))
     box.run(Code("1"))
-    print(box._zygote.process.pid, flush=True)
+    print(box._fork_server.process.pid, flush=True)
     box.run(Code("while True: pass"))
 """
 

@@ -56,7 +56,7 @@ def _main() -> None:
     told = json.loads(sys.stdin.buffer.read())
     sys.path[:] = [*told["path"]]
     sys.meta_path.insert(0, _Sent(told["sources"]))
-    from constat.explore.sandbox.inside.zygote import serve  # noqa: PLC0415  loaded when it is used
+    from constat.explore.sandbox.inside.fork_server import serve  # noqa: PLC0415  loaded when it is used
 
     serve(int(sys.argv[1]), told["settings"])
 

@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from constat.explore.sandbox.inside.asking import Database, reading
+from constat.explore.sandbox.inside.failing import (
+    STEP_NAME,
+    StepTimeoutError,
+    remember_source,
+    told_error,
+)
 from constat.explore.sandbox.inside.holding import Store, UnfitResultError, as_json, as_table
 from constat.explore.sandbox.inside.importing import (
     ALIASES,
     BlockedImportError,
     blocked_import,
     step_builtins,
-)
-from constat.explore.sandbox.inside.telling import (
-    STEP_NAME,
-    StepTimeoutError,
-    remember_source,
-    told_error,
 )
 from constat.explore.sandbox.wire import Frame, packed, pieces, received
 from constat.store.table_forms import Table, encode

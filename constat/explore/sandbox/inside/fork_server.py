@@ -99,15 +99,15 @@ def _served(talk: socket.socket, settings: dict[str, Any]) -> bool:
     if not message:
         return False
     if len(descriptors) != 2:  # noqa: PLR2004  a socket and a pipe
-        return True  # a wish to stop a step that had ended already
-    wish = json.loads(message)
-    for name in wish["load"]:
+        return True  # a request to stop a step that had ended already
+    request = json.loads(message)
+    for name in request["load"]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     own = os.getpid()
     process = os.fork()
     if process == 0:
-        _step(descriptors, wish, settings, own)
+        _step(descriptors, request, settings, own)
     for descriptor in descriptors:
         os.close(descriptor)
     status = _awaited(process, talk)
@@ -132,15 +132,15 @@ def _awaited(process: int, talk: socket.socket) -> int:
 
 
 def _step(
-    descriptors: list[int], wish: dict[str, Any], settings: dict[str, Any], parent: int
+    descriptors: list[int], request: dict[str, Any], settings: dict[str, Any], parent: int
 ) -> NoReturn:
     """Become a step: give everything up, run it, and end."""
     try:
         link, output = descriptors
         _keep_only(link, output)
         confining.die_with(parent)
-        seconds = float(wish["seconds"])
-        confining.limit_use(int(wish["memory"]), math.ceil(seconds) + _SECONDS_OF_GRACE)
+        seconds = float(request["seconds"])
+        confining.limit_use(int(request["memory"]), math.ceil(seconds) + _SECONDS_OF_GRACE)
         if settings["level"] != "none":
             if confining.landlock_version():
                 confining.confine_files(settings["readable"], settings["listable"])
