@@ -540,7 +540,7 @@ def _retention(node: Node | None, classes: Mapping[str, int | None], sections: S
 
 # The number of approvers is one that people can reach.
 
-_REVIEW_KEYS: Final = ("four_eyes", "approvers", "signed", "approved")
+_REVIEW_KEYS: Final = ("four_eyes", "approvers", "signed", "approved", "owners")
 _POLICIES: Final = ("recorded", "required")
 _MOST_APPROVERS: Final = 20
 
@@ -568,7 +568,12 @@ def read_review(
         hint = suggestion(policy, _POLICIES) or f"write `approved: {_POLICIES[1]}`"
         message = f"`approved` is {' or '.join(_POLICIES)}"
         sections.complain("C0889", message, found["approved"], hint=hint)
-    return ReviewSetting(four_eyes, approvers, signed, policy)
+    listed = sections.entries(found["owners"], "`owners`") if "owners" in found else ()
+    owners = {
+        key.text: tuple(name.text for name in sections.texts(one, f"`{key.text}` of `owners`"))
+        for key, one in listed
+    }
+    return ReviewSetting(four_eyes, approvers, signed, policy, owners)
 
 
 # What is not named is not seen, so a slip closes more and never less.

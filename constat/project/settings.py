@@ -496,12 +496,15 @@ class ReviewSetting:
     project trusts as approver count; `None` means so where there is such a key. Where
     `approved` is `required`, a rule that a person wrote counts for certain only once it is
     approved, too; where it is `recorded`, certificates name who approved it, or that nobody did.
+    `owners` names who decides about the rules of an owner (`@[owner = finance]`, at a rule or its
+    predicate); about those of another, every approver.
     """
 
     four_eyes: bool = False
     approvers: int = 1
     signed: bool | None = None
     approved: str = "recorded"
+    owners: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     @property
     def required(self) -> bool:

@@ -51,6 +51,7 @@ from constat.logic import Comparison, Constant, Kind
 from constat.model import ModelError
 from constat.plan.compilation import predicates_of
 from constat.project import APPROVER
+from constat.project.reading import suggestion
 from constat.proof.signing import RULE_TYPE, Signer, Statement, sign_statement, write_envelope
 from constat.session.answers import Settled
 from constat.session.cases import checked_verdict
@@ -468,6 +469,38 @@ def check_may_approve(approver: Approver, asked_by: str, trust: Trust) -> None:
         raise _refused(f"{asked_by} asked for this draft and cannot approve it", hint, note)
 
 
+def check_owned(
+    approver: Approver, rules: Iterable[Rule], program: AnalysedProgram, trust: Trust
+) -> None:
+    """Raise `ConstatError` where others decide about rules of that owner."""
+    listed = trust.setting.owners
+    if not listed:
+        return
+    predicates = program.program.predicates
+    there = {*map(_owner, program.rules), *map(_owner, predicates.values())}
+    if unknown := sorted(listed.keys() - there):
+        # A slip would leave its rules to every approver.
+        message = f"`review: {{owners: ...}}` names `{unknown[0]}`, which owns no rule"
+        hint = suggestion(unknown[0], there - {""}) or f"write `@[owner = {unknown[0]}]` at a rule"
+        raise ConstatError([Diagnostic("C0889", message, help=hint)])
+    # Whoever holds a trusted key may have written any name into it.
+    name = approver.name
+    if approver.key is not None and trust.signed:
+        name = trust.owners.get(approver.key.public.id, "")
+    for rule in rules:
+        above = predicates.get(rule.head.predicate)
+        for owner in (_owner(rule), "" if above is None else _owner(above)):
+            people = listed.get(owner)
+            if people is not None and not any(same_person(name, one) for one in people):
+                note = f"it is for {', '.join(people[:5]) or 'nobody'}: `review: {{owners: ...}}`"
+                hint = "ask one of them"
+                raise _refused(f"{name} does not decide about rules of {owner}", hint, note)
+
+
+def _owner(item: Rule | Predicate) -> str:
+    return item.attributes.get("owner", "")
+
+
 def word(subject: Subject, approver: Approver, reason: str, at: str) -> Approval:
     """Give the record of an approval."""
     record = Approval(
@@ -540,6 +573,13 @@ class ReviewedLibrary:
             return exact
         lettered = {f"{name}{letters(place)}" for place in range(len(rules))} if name else set()
         return tuple(n for n in bodied if rules[n].id in lettered)
+
+    def read(self, draft: Draft) -> tuple[Rule, ...]:
+        """Give the rules of a draft; none of one that cannot be read, which anybody may reject."""
+        try:
+            return read_draft(draft, self.program.program.predicates).rules
+        except ConstatError:
+            return ()
 
     def rules(self, numbers: Numbers) -> tuple[Rule, ...]:
         """Give the rules of these numbers."""
@@ -934,6 +974,7 @@ class Reviews:
         check_may_approve(given.approver, draft.asked_by, library.trust)
         join_drafts(library.program, [draft], amending=True)
         drafted = read_draft(draft, library.program.program.predicates)
+        check_owned(given.approver, drafted.rules, library.program, library.trust)
         placement = place_draft(library.library, drafted, into=into, named=rule_id)
         return self._approve_draft(library, draft, placement, given)
 
@@ -946,9 +987,12 @@ class Reviews:
         decision = Decision("rejected", by.strip(), reason, now())
         check_decision(decision)
         numbers = library.named(name)
+        who = Approver(decision.by)
         if numbers:
+            check_owned(who, library.rules(numbers), library.program, library.trust)
             return self._reject_rules(library, name, numbers, decision)
         draft = self._session.drafts.get(name)
+        check_owned(who, library.read(draft), library.program, library.trust)
         if draft.identity in library.landed:
             rules = library.rules(library.landed[draft.identity])
             message = f"the draft is approved, as {', '.join(f'`{one.id}`' for one in rules)}"
@@ -1047,6 +1091,7 @@ class Reviews:
         self, library: ReviewedLibrary, name: str, numbers: Numbers, given: _Word
     ) -> Decided:
         _require_ids(library, numbers)
+        check_owned(given.approver, library.rules(numbers), library.program, library.trust)
         for number, subject in zip(numbers, library.subjects(numbers), strict=True):
             check_may_approve(given.approver, subject.asked_by, library.trust)
             write_records(library.file(number).parent, given.about((subject,)))

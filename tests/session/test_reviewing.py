@@ -635,3 +635,26 @@ def test_an_approval_survives_a_kill_at_any_moment(project: Path) -> None:
             proposed = {rule.head.predicate for rule in session.program.rules if rule.proposed}
             assert proposed == {"poor"}
             assert all(f"top{n}" not in known or session.prove(f"top{n}(ann)") for n in range(60))
+
+
+def test_rules_of_an_owner_are_decided_about_by_those_who_are_named(tmp_path: Path) -> None:
+    project = make_project(tmp_path, review={"owners": {"sales": ["Ada", "bob"], "risk": "eve"}})
+    good, top = draft(project, TEN_IS_GOOD), draft(project)
+    # Of a slip nobody would know that it leaves the rules to everybody.
+    assert refused(lambda: approve(project, top.short, by="ada")) == "C0889"
+    for file, before, after in (
+        ("people/people.dl", ".decl good", "@[owner = sales] .decl good"),
+        ("modelled.dl", "@[id = POOR1]", "@[id = POOR1] @[owner = risk]"),
+    ):
+        path = project / file
+        path.write_text(path.read_text().replace(before, after, 1))
+    with Session(project) as session:
+        for name, other in ((good.short, "eve"), ("POOR1", "ada")):
+            assert refused(lambda: approve(project, name, by=other)) == "C0883"  # noqa: B023
+            assert (
+                refused(lambda: session.reviews.reject(name, by=other, reason="no")) == "C0883"  # noqa: B023
+            )
+    assert approve(project, good.short, by="ADA ").status == "approved"
+    assert approve(project, "POOR1", by="eve").status == "approved"
+    # What has no owner is for every approver.
+    assert approve(project, top.short, by="cyd").status == "approved"
