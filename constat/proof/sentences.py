@@ -15,6 +15,7 @@ from constat.logic import (
     FIELD_OF,
     LOCALES,
     OPEN,
+    RECORD,
     SPOKEN,
     UNREAD_CELL,
     Aggregate,
@@ -80,6 +81,8 @@ _IS_SO: Final = Spoken("{0} is {1} {2}", "{0} ist {1} {2}")
 _THE_SAME: Final = Spoken("{0} is {1}, the same as the {2}", "{0} ist {1}, wie auch {2}")
 _FORM: Final = Spoken("{0}of the form {1}", "{0}von der Form {1}")
 _NOT: Final = Spoken("not ", "nicht ")
+_NOT_READ: Final = Spoken("(not read)", "(nicht gelesen)")
+_WHICH_OF: Final = Spoken("{1}, the {0}", "{1}, {0}")
 
 # The process's own locale plays no part; without one numbers have commas between thousands and
 # days are as in ISO 8601.
@@ -666,6 +669,9 @@ def _direct(
         return ""
     if order[0].kind in _DAYS or order[0].name not in places:
         return ""
+    if any("\u2018" in column_noun(one) for one in free):
+        # What is quoted does not stand behind "no".
+        return ""
     told = {one.name: Noun(f"{'some' if holds else 'any'} {column_noun(one)}") for one in free}
     if not holds:
         told[order[0].name] = Noun(f"no {column_noun(order[0])}")
@@ -686,11 +692,8 @@ def _said(template: str, predicate: Predicate, shown: Mapping[str, str], speech:
         head = _without(head, left_out, first=True)
         rest = _without(rest, left_out, first=False)
         template = f"{head}{colon}{rest}" if rest else head
-        if any(name.removeprefix("?") in left_out for name in _PLACEHOLDER.findall(template)):
-            # A sentence with a hole says nothing: the values that are read are listed instead.
-            told = predicate.attributes.items()
-            plain = {name: one for name, one in told if not name.startswith("says")}
-            return describe_row(replace(predicate, attributes=plain), shown, speech)
+        # What is left of the sentence says of which value nobody asked.
+        shown = {**dict.fromkeys(left_out, speech.said(_NOT_READ)), **shown}
     return fill(template, shown)
 
 
@@ -756,6 +759,11 @@ class Instance:
             for one in inside:
                 if isinstance(one, Positive):
                     self._add_styles(one.atom, found)
+        compared = [one for one in self.rule.body if isinstance(one, Comparison)]
+        for one in compared:
+            for side, other in ((one.left, one.right), (one.right, one.left)):
+                if isinstance(side, Variable) and _gives_year(other):
+                    found.setdefault(side.name, _AS_YEAR)
         for aggregate in folded:
             target = aggregate.target
             if aggregate.function != "count" and isinstance(target, Variable):
@@ -788,7 +796,8 @@ class Instance:
                 slot, formula = self.slot(term), self.formula(term)
                 if slot is OPEN:
                     return formula
-                shown = self.speech.value(slot, kind)
+                style = _AS_YEAR if _gives_year(term) else _NO_STYLE
+                shown = self.speech.value(slot, kind, style=style)
                 # What makes a structure of values is spelled as the structure, and what only takes
                 # a value as another type says nothing.
                 told = is_constructor(term.function) and display_value(slot, kind) == formula
@@ -873,6 +882,14 @@ class Instance:
         )
 
 
+_AS_YEAR: Final[Attributes] = MappingProxyType({"year": ""})
+
+
+def _gives_year(term: Term) -> bool:
+    """Tell whether a term is the year of a day, which is written without separators."""
+    return isinstance(term, Apply) and unwrapped(term.function)[0] == "year"
+
+
 _INFIX: Final = frozenset({"+", "-", "*", "/", "^"})
 
 
@@ -941,7 +958,7 @@ def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
     """Say what an aggregate folds: ``the sum of amount over order_line is 150,000``."""
     speech = instance.speech
     over = _listed(list(dict.fromkeys(_folded(literal))), speech) or speech.said(_NOTHING)
-    what = speech.said(_fold_words(literal), _target(literal), over)
+    what = speech.said(_fold_words(literal), _target(instance, literal), over)
     found = instance.term(literal.result)
     return speech.said(_IS, what, speech.said(_AT_LEAST, found) if literal.recursive else found)
 
@@ -978,8 +995,54 @@ def _fold_words(literal: Aggregate) -> Spoken:
     return SPOKEN[f"{unwrapped(literal.function)[0]} of"]
 
 
-def _target(literal: Aggregate) -> str:
-    return "" if literal.target is None else words(print_term(literal.target).lstrip("?"))
+def _target(instance: Instance, literal: Aggregate) -> str:
+    """Name what is folded: a variable that is no word by the column in which it stands."""
+    if literal.target is None:
+        return ""
+    atoms = [one.atom for one in literal.body if isinstance(one, Positive)]
+    return _term_named(instance, literal.target, atoms)
+
+
+def _term_named(instance: Instance, term: Term, atoms: Sequence[Atom]) -> str:
+    """Name a term without its values."""
+    if isinstance(term, Variable):
+        return _variable_named(instance, term, atoms)
+    spoken = spoken_of(term.function) if isinstance(term, Apply) else None
+    if spoken is None or not isinstance(term, Apply):
+        return instance.term(term) if isinstance(term, Constant) else bare_term(term)
+    return say_applied(spoken, term, lambda one: _term_named(instance, one, atoms), instance.speech)
+
+
+def _variable_named(instance: Instance, variable: Variable, atoms: Sequence[Atom]) -> str:
+    """Return a variable in words; one of a letter or two goes by a column in which it stands."""
+    own = words(variable.name.strip("_"))
+    if len(own) >= _TELLING:
+        return own
+    for atom in atoms:
+        for column, term in zip(
+            instance.predicates[atom.predicate].columns, atom.terms, strict=True
+        ):
+            if term == variable and len(column.name) >= _TELLING:
+                return words(column.name)
+    return own
+
+
+def bare_term(term: Term) -> str:
+    """Write a term without the signs of the language: `Add(left, ...)` for `$Add(?left, _)`."""
+    match term:
+        case Variable(name=name):
+            return "..." if is_wildcard(term) else words(name.strip("_"))
+        case Apply(function=function, arguments=arguments) if is_constructor(function):
+            inside = ", ".join(map(bare_term, arguments))
+            name = function.removeprefix("$")
+            return f"[{inside}]" if function == RECORD else f"{name}({inside})" if inside else name
+        case Apply(function=function, arguments=arguments):
+            spoken = spoken_of(function)
+            if spoken is not None:
+                return say_applied(spoken, term, bare_term, PLAIN)
+            return f"{words(function)}({', '.join(map(bare_term, arguments))})"
+        case _:
+            return print_term(term)
 
 
 def _comparison(
@@ -999,11 +1062,19 @@ def _comparison(
     if not holds and literal.operator in {">=", "<="} and _is_lower_bound(instance, literal.left):
         # What is at least so much may be more: that it is less nobody has said.
         spoken = f"{speech.said(_NOT)}{speech.said(SPOKEN[literal.operator])}"
-    target = speech.said(_THE_ONE, right, other) if right else other
+    target = _named_value(speech, right, other) if right else other
     if not left:
         return speech.said(_IS_SO, shown, spoken, target)
     of_texts = literal.operator.lstrip("!") in {"contains", "match"}
     return speech.said(_WHICH_IS if of_texts else _COMPARED, left, shown, spoken, target)
+
+
+def _named_value(speech: Speech, name: str, value: str) -> str:
+    """Say a value with its name: ``the least age 18``, but ``3, the bays of 8 and 3``."""
+    return speech.said(_WHICH_OF if _ENDS_IN_VALUE.search(name) else _THE_ONE, name, value)
+
+
+_ENDS_IN_VALUE: Final = re.compile(r" (?:of|von) ")
 
 
 def _equal(speech: Speech, left: tuple[str, str], right: tuple[str, str]) -> str:
@@ -1025,13 +1096,23 @@ def _form(instance: Instance, literal: Comparison, compared: set[int], *, holds:
         raise TypeError(literal)
     structure, pattern = sides
     speech = instance.speech
-    form = print_term(pattern if holds else instance.wanted(structure, pattern))
+    form = bare_term(pattern if holds else instance.wanted(structure, pattern))
     of_form = speech.said(_FORM, "" if holds else speech.said(_NOT), form)
     shown = instance.term(structure)
     subject = _side(instance, structure, compared) if _is_named(instance, structure) else ""
     if subject:
         return f"{speech.said(_IS, subject, shown)}, {of_form}"
     return speech.said(_IS, shown, of_form)
+
+
+def say_form(instance: Instance, literal: Comparison) -> str:
+    """Say which form a structure has to have of which nothing is known."""
+    sides = pattern_sides(literal)
+    if sides is None:
+        return ""
+    speech = instance.speech
+    name = speech.said(_THE, _side(instance, sides[0], set()) or bare_term(sides[0]))
+    return speech.said(_IS, name, speech.said(_FORM, "", bare_term(sides[1])))
 
 
 def _is_named(instance: Instance, term: Term) -> bool:
@@ -1113,7 +1194,8 @@ def _demanded(instance: Instance, side: Term, form: Spoken) -> str:
     speech = instance.speech
     if not known:
         return speech.said(_THE, name)
-    return speech.said(form, name, _said_once(instance.term(side), name))
+    value = _said_once(instance.term(side), name)
+    return _named_value(speech, name, value) if form is _THE_ONE else speech.said(form, name, value)
 
 
 def refute_comparison(instance: Instance, literal: Literal) -> str:
@@ -1145,14 +1227,14 @@ def _side(instance: Instance, side: Term, compared: set[int]) -> str:
                 return _aggregate_name(instance, literal)
             case _:
                 pass
-    return words(side.name.strip("_"))
+    return _variable_named(instance, side, [instance.rule.head])
 
 
 def _aggregate_name(instance: Instance, literal: Aggregate) -> str:
     """Name what an aggregate folds, without an article: ``sum of amount``."""
     speech = instance.speech
     over = _listed(list(dict.fromkeys(_folded(literal))), speech)
-    said = speech.said(_fold_words(literal), _target(literal), over)
+    said = speech.said(_fold_words(literal), _target(instance, literal), over)
     said = said.partition(" ")[2] or said
     # Of what is counted its rows are what names it.
     ends = (f" over {over}", f" über {over}") if literal.target is not None else ()
@@ -1173,6 +1255,9 @@ def _naming(instance: Instance, atom: Atom, place: int) -> list[int]:
         return key or others
     atoms = [one.atom for one in instance.rule.body if isinstance(one, Positive | Negative)]
     beside = [one for one in (instance.rule.head, *atoms) if one is not atom]
+    if others[0] == 0 and atom.terms[0] in instance.rule.head.terms:
+        # What the head is about, and the first column names, is that row: no key says more.
+        beside = [instance.rule.head]
     names = {term for one in beside for term in one.terms if isinstance(term, Variable)}
     joined = [at for at in others if atom.terms[at] in names]
     return joined or others
@@ -1333,7 +1418,7 @@ class RuleWords:
                 spoken = spoken_of(function)
                 if spoken is not None:
                     return say_applied(spoken, term, self.term, PLAIN)
-        return print_term(term).replace("?", "")
+        return bare_term(term)
 
     def requires(self, literal: Literal) -> str:
         """Say what a literal of the body asks: ``the age is at least the least age``."""
@@ -1350,7 +1435,7 @@ class RuleWords:
     def _compares(self, literal: Comparison, operator: str) -> str:
         sides = pattern_sides(literal)
         if sides is not None:
-            form = print_term(sides[1]).replace("?", "")
+            form = bare_term(sides[1])
             return PLAIN.said(_IS, self.term(sides[0]), PLAIN.said(_FORM, "", form))
         left, right = self.term(literal.left), self.term(literal.right)
         if operator == "=":
@@ -1378,13 +1463,112 @@ class RuleWords:
         target = "" if literal.target is None else self.term(literal.target)
         over = over if literal.target is None else f"all {over} entries"
         what = PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
-        asked = [
-            self.requires(one)
-            for one in as_written(literal.body)
-            if not isinstance(one, Positive) or any(isinstance(t, Constant) for t in one.atom.terms)
-        ]
+        asked = [said for one in as_written(literal.body) for said in self.filters(one)]
         where = f" for which {_listed(asked)}" if asked else ""
         return f"{PLAIN.said(_IS, self.term(literal.result), what)}{where}"
+
+    def folds_over(self, literal: Aggregate) -> str:
+        """Say what an aggregate folds, without its conditions and what it comes to."""
+        over = _listed(list(dict.fromkeys(_folded(literal))))
+        target = "" if literal.target is None else self.term(literal.target)
+        return PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
+
+    def filters(self, literal: Literal) -> list[str]:
+        """Say what a literal of an aggregate asks of its rows: of an atom, the constants in it."""
+        if not isinstance(literal, Positive):
+            return [self.requires(literal)]
+        columns = self.predicates[literal.atom.predicate].columns
+        return [
+            PLAIN.said(_IS, PLAIN.said(_THE, column_noun(column)), self.term(term))
+            for column, term in zip(columns, literal.atom.terms, strict=True)
+            if isinstance(term, Constant)
+        ]
+
+    def unsaid(self) -> list[str]:
+        """Say which conditions of what is folded the rule's own words leave out.
+
+        Only constants are looked at: a kind of row, a least number of points.
+        """
+        told = " ".join(text for name, text in self._texts() if name.startswith("says"))
+        if not self.rule.attributes.get("says"):
+            return []
+        folded = [one for one in self.rule.body if isinstance(one, Aggregate)]
+        return [
+            said
+            for aggregate in folded
+            for one in as_written(aggregate.body)
+            for said, values in zip(self.filters(one), _constants_of(one), strict=False)
+            if not all(_is_told(told, value) for value in values)
+        ]
+
+    def _texts(self) -> list[tuple[str, str]]:
+        head = self.predicates[self.rule.head.predicate].attributes
+        return [*self.rule.attributes.items(), *head.items()]
+
+    def unchecked(self) -> str:
+        """Return the part of its own words that denies something, where the rule denies nothing."""
+        template = self.rule.attributes.get("says", "")
+        if any(map(_may_deny, self.rule.body)):
+            return ""
+        for part in re.split(r"[,;:]| and | but ", _COMPARING.sub(" ", template)):
+            if _DENYING.search(part):
+                nouns: dict[str, str] = {
+                    name.lstrip("?"): Noun(f"the {words(name)}")
+                    for name in _PLACEHOLDER.findall(part)
+                }
+                return fill(part.strip(), nouns | dict(self.nouns))
+        return ""
+
+
+_DENYING: Final = re.compile(r"\b(?:no|not|never|none|nobody|nothing|without)\b", re.IGNORECASE)
+
+
+def _may_deny(literal: Literal) -> bool:
+    """Tell whether a literal can stand for words that deny something."""
+    if isinstance(literal, Comparison):
+        constant = isinstance(literal.left, Constant) or isinstance(literal.right, Constant)
+        return literal.operator.startswith("!") or constant
+    if isinstance(literal, Aggregate):
+        return any(map(_may_deny, literal.body))
+    # A constant may say it, as in `state(?x, "unpaid")`.
+    return isinstance(literal, Negative) or any(
+        isinstance(term, Constant) for term in literal.atom.terms
+    )
+
+
+def _constants_of(literal: Literal) -> list[list[Constant]]:
+    """Return the constants of each filter of a literal."""
+    match literal:
+        case Positive(atom):
+            return [[term] for term in atom.terms if isinstance(term, Constant)]
+        case Comparison(left=left, right=right):
+            return [[one for one in (left, right) if isinstance(one, Constant)]]
+        case _:
+            return [[]]
+
+
+def _is_told(text: str, constant: Constant) -> bool:
+    """Tell whether words name a constant; that something is above 0 or 1 is often in a noun."""
+    shown = display_value(constant.value, constant.kind)
+    if constant.kind.numeric and shown in {"0", "1"}:
+        return True
+    number = _NUMBERS.get(shown, shown)
+    bare = text.casefold().replace(",", "")
+    return any(re.search(rf"(?<!\w){re.escape(one.casefold())}", bare) for one in (shown, number))
+
+
+_NUMBERS: Final = MappingProxyType(
+    dict(
+        zip(
+            map(str, range(2, 13)),
+            [
+                *("two", "three", "four", "five", "six", "seven"),
+                *("eight", "nine", "ten", "eleven", "twelve"),
+            ],
+            strict=True,
+        )
+    )
+)
 
 
 # How words compare two values, for what a rule says to be held against what it checks.

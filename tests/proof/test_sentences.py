@@ -162,7 +162,7 @@ def test_a_term_that_is_calculated_is_said_with_its_value_and_how() -> None:
     assert said == f"revenue of C001 is 150,000, not more than {formula}"
     turned = Comparison("<", twice(X), TOTAL)
     assert refute_comparison(instance(Decimal(1), Decimal(5)), turned) == (
-        "10 (5 times 2) is not less than the revenue of C001 1"
+        "10 (5 times 2) is not less than 1, the revenue of C001"
     )
 
 

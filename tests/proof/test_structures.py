@@ -103,8 +103,8 @@ def test_a_pattern_is_one_step_of_the_reasoning() -> None:
     (root,) = (tree.steps[number] for number in tree.roots)
     assert root.reasoning == (
         'w of c is $Both($AtLeast(5), $In("FR")), of the form '
-        "$Both(?cond_2, ?cond_3), and $AtLeast(5) is of the form $AtLeast(?least), and "
-        '$In("FR") is of the form $In(?k)'
+        "Both(cond 2, cond 3), and $AtLeast(5) is of the form AtLeast(least), and "
+        '$In("FR") is of the form In(k)'
     )
     assert "constructor_of" not in root.rule_text + root.reasoning
     assert "?cond_1 = $Both(?cond_2, ?cond_3)" in root.rule_text
@@ -113,7 +113,7 @@ def test_a_pattern_is_one_step_of_the_reasoning() -> None:
 def test_a_structure_that_is_made_is_told_once() -> None:
     tree = tree_of('made([1900, "EUR"])')
     (root,) = (tree.steps[number] for number in tree.roots)
-    assert root.reasoning.endswith('m is [1900, "EUR"], of the form [?twice, "EUR"]')
+    assert root.reasoning.endswith('m is [1900, "EUR"], of the form [twice, "EUR"]')
 
 
 def test_a_sentence_has_the_structure_in_it() -> None:
@@ -143,7 +143,7 @@ def test_a_structure_of_another_branch_is_told_from_the_wanted_form() -> None:
     stop = stop_of("nested(b, ?least, ?k)")
     assert stop.literal == "?cond_1 = $Both(?cond_2, ?cond_3)"
     assert (stop.actual, stop.required) == ("$AtLeast/1", "= $Both(?cond_2, ?cond_3)")
-    assert stop.sentence.endswith("is $AtLeast(5), not of the form $Both(?cond_2, ?cond_3)")
+    assert stop.sentence.endswith("is $AtLeast(5), not of the form Both(cond 2, cond 3)")
     assert (stop.distance, float(stop.gap)) == ("", 1.0)
 
 
@@ -151,7 +151,7 @@ def test_a_field_that_is_another_is_told_with_its_distance() -> None:
     stop = stop_of("nested(c, 7, FR)")
     assert stop.literal == "?cond_2 = $AtLeast(?least)"
     assert (stop.actual, stop.required, stop.distance) == ("5", "= 7", "2")
-    assert stop.sentence == "$AtLeast(5) is not of the form $AtLeast(7.0)"
+    assert stop.sentence == "$AtLeast(5) is not of the form AtLeast(7.0)"
 
 
 def test_structures_of_other_branches_are_equally_far() -> None:

@@ -86,7 +86,7 @@ def test_a_drawing_has_a_title_a_description_and_text_that_is_text() -> None:
     assert title.text == "PROVED: Is it true that C1 is vip?"
     assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
     texts = {"".join(one.itertext()) for one in root.iter(f"{SVG}text")}
-    assert {"C1 is vip", "1 · rule is_vip.1"} <= texts
+    assert {"C1 is vip", "1 · rule 1 of \u2018is vip\u2019"} <= texts
 
 
 @pytest.mark.parametrize("long", [False, True])

@@ -195,7 +195,7 @@ def test_an_undecided_page_says_what_is_missing_and_how_far_each_rule_gets() -> 
     text = Outline(to_html(good()["unresolved"])).text
     assert "tier(C2, gold)" in text
     assert "It would, if tier holds for c C2 and t gold" in text
-    assert "Rule is_vip.1 ✗ does not give it" in re.sub(r"\s+", " ", text)
+    assert "Rule 1 of \u2018is vip\u2019 ✗ does not give it" in re.sub(r"\s+", " ", text)
     assert "Apart by" in text
 
 
@@ -243,7 +243,10 @@ def test_the_deciding_rule_stands_with_its_people_and_those_below_are_folded() -
         if rule["body"]:
             rule |= {"author": "ada", "owner": "sales", "version": "7"}
     screen = opening(account_of(json.dumps(members).encode()))
-    assert "is_vip.1</a>, version 7, written by ada and owned by sales. <b>Nobody" in screen
+    assert (
+        "1 of \u2018is vip\u2019</a>, version 7, written by ada and owned by sales. <b>Nobody"
+        in screen
+    )
     # The rule below sums, so it may be what decides.
     assert "more rule" not in screen
 
@@ -264,7 +267,7 @@ def test_a_rule_that_compares_is_never_folded_and_held_against_its_words(compare
     screen = opening(account_of(certificate(ask(program, "goal(7)", {"found": Table(((7,),))}))))
     shown, _, folded = screen.partition("<details><summary>")
     assert ("1 more rule it rests on. Nobody approved it." in folded) is (not compared)
-    assert ("middle.1</a>" in shown) is bool(compared)
+    assert ("1 of \u2018middle\u2019</a>" in shown) is bool(compared)
     unlike = "Its words and what it requires differ:" in shown
     assert unlike is (compared in {", ?n > 5", ", 5 < ?n"})
     assert ("the words say “at least”, and what is checked is that" in shown) is unlike

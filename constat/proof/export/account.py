@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
-from constat.logic import OPEN, Comparison, Kind, NullCell, Open, Spoken
+from constat.logic import OPEN, Aggregate, Comparison, Kind, NullCell, Open, Positive, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.denial import (
     Conclusion,
@@ -30,6 +31,7 @@ from constat.proof.export.document import Document, capital, shortened
 from constat.proof.export.lookups import Lookups
 from constat.proof.export.steps import (
     ABSENCE,
+    AGGREGATE,
     RULE,
     meets,
     steps_of,
@@ -41,21 +43,24 @@ from constat.proof.obstacles import distance
 from constat.proof.render import printable
 from constat.proof.sentences import (
     PLAIN,
+    RuleWords,
     describe_comparison,
+    describe_fact,
     describe_pattern,
     show_value,
     value_column,
     words,
 )
-from constat.proof.written import written_body
-from constat.syntax import print_literal, print_row
+from constat.proof.written import as_written, written_body
+from constat.syntax import print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from constat.logic import OpenRow, Predicate
-    from constat.proof.export.document import Members
+    from constat.proof.export.document import Members, TextFact
     from constat.proof.export.steps import Step
+    from constat.proof.instances import Binding
     from constat.proof.sentences import Speech
     from constat.proof.whynot import Attempt
 
@@ -65,14 +70,13 @@ _ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
 
 @frozen
 class Compared:
-    """A comparison of a rule: as a sentence, and as the rule has it with the values of both.
+    """A comparison of a rule as a sentence.
 
     ``turned`` says which change of the first value turns it: ``50,000 less``; empty if unknown.
     """
 
     label: str
     sentence: str
-    shown: str
     literal: Comparison
     turned: str = ""
 
@@ -89,6 +93,20 @@ class Gap:
     def contested(self) -> bool:
         """Whether only the source itself can decide it: stating the fact changes nothing."""
         return any(map(is_contested, self.reasons))
+
+
+@frozen
+class Fold:
+    """What an aggregate counts and what it leaves out, in words.
+
+    ``counted`` is how many entries count, ``None`` where no step says it; ``where`` are its
+    conditions; ``left`` are the rows of the certificate that these leave out.
+    """
+
+    sentence: str
+    counted: int | None
+    where: tuple[str, ...]
+    left: tuple[str, ...]
 
 
 @frozen
@@ -143,6 +161,61 @@ class Account:
             for name, slot in instance.values.items()
         )
 
+    def folds(self, most: int) -> tuple[Fold, ...]:
+        """Say of the first aggregates which rows they leave out; of an answer by its steps."""
+        steps = (self.steps[place] for place in self.order)
+        folded = (self._fold(step) for step in steps if step.kind == AGGREGATE)
+        found = tuple(islice((one for one in folded if one is not None), most))
+        if found or self.document.answers():
+            return found
+        program = self.document.program
+        every = (
+            (number, place, literal)
+            for number, rule in enumerate(program.rules)
+            for place, literal in enumerate(rule.body)
+            if isinstance(literal, Aggregate)
+        )
+        told = (self._filtered(*one) for one in every)
+        return tuple(islice((one for one in told if one.left), most))
+
+    def _fold(self, step: Step) -> Fold | None:
+        """Say what the aggregate of a step leaves out; nothing of rows that are not listed."""
+        number, _, place = step.name.removeprefix("aggregate").partition("_")
+        node = self.document.nodes[int(number)]
+        literal = self.lookups.instance(node).rule.body[int(place) - 1]
+        if not isinstance(literal, Aggregate) or literal.recursive:
+            return None
+        if step.summary is not None or step.note:
+            return None
+        below = [self.steps[one.step] for one in step.premises]
+        met = {(one.predicate, tuple(one.row)) for one in below}
+        left = self.lookups.left_out(node["rule"], int(place) - 1, self.lookups.binding(node), met)
+        first = next((one.atom for one in literal.body if isinstance(one, Positive)), None)
+        counted = sum(first is not None and one.predicate == first.predicate for one in below)
+        return self._told(node["rule"], literal, (step.sentence, counted), left)
+
+    def _filtered(self, rule: int, place: int, literal: Aggregate) -> Fold:
+        """Say which rows of the certificate the conditions of an aggregate leave out."""
+        unbound: Binding = [None] * len(self.lookups.code(rule).names)
+        left = self.lookups.left_out(rule, place, unbound, None)
+        words_of = RuleWords.of(
+            self.document.program.rules[rule], self.document.program.program.predicates
+        )
+        return self._told(rule, literal, (words_of.folds_over(literal), None), left)
+
+    def _told(
+        self, rule: int, literal: Aggregate, said: tuple[str, int | None], left: Iterable[TextFact]
+    ) -> Fold:
+        program = self.document.program
+        told = RuleWords.of(program.rules[rule], program.program.predicates)
+        where = [one for inner in as_written(literal.body) for one in told.filters(inner)]
+        rows = []
+        for name, texts in left:
+            declared = program.program.predicates[name]
+            row = decode_row(texts, declared.kinds)
+            rows.append(shortened(describe_fact(declared, row, self.document.speech)))
+        return Fold(*said, tuple(map(shortened, where)), tuple(rows))
+
     def tests(self, step: Step) -> tuple[Compared, ...]:
         """Say each comparison of a rule step with its values, whatever a template leaves out."""
         node = self.node(step)
@@ -155,14 +228,10 @@ class Account:
             literal, compiled = one.literal, code.body[one.places[0]]
             if isinstance(literal, Comparison) and isinstance(compiled, ComparisonCode):
                 sides = opened((compiled.left.evaluate(binding), compiled.right.evaluate(binding)))
-                left, right = (show_value(side, compiled.left.kind) for side in sides)
-                shown = f"{print_literal(literal)}, here {left} and {right}"
-                if one.opened:
-                    shown = f"{print_literal(literal)}, here {instance.term(literal.left)}"
                 said = describe_comparison(instance, literal)
                 label = "Threshold" if literal.operator in _ORDERINGS else "Compared"
                 turned = _turned(literal.operator, sides, compiled.left.kind)
-                found.append(Compared(label, shortened(said), shortened(shown), literal, turned))
+                found.append(Compared(label, shortened(said), literal, turned))
         return tuple(found)
 
 

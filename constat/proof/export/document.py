@@ -12,7 +12,7 @@ from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
 from constat.proof.render import printable
-from constat.proof.sentences import ASKED, PLAIN
+from constat.proof.sentences import ASKED, PLAIN, words
 from constat.proof.written import as_written
 from constat.syntax import print_literal, print_rule
 
@@ -84,6 +84,19 @@ def origin_of(source: Members) -> str:
 
 Members = dict[str, Any]
 TextRow = tuple[str | None, ...]
+TextFact = tuple[str, TextRow]
+
+
+def rule_title(rule_id: str) -> str:
+    """Return a rule's name; one that nobody named is the first, or so, of what it concludes."""
+    found = _UNNAMED.fullmatch(rule_id)
+    if found is None:
+        return rule_id
+    name, made, number = found.groups()
+    return f"{number} of \u2018{words(name)}\u2019{', made by Constat' if made else ''}"
+
+
+_UNNAMED: Final = re.compile(r"([A-Za-z_]\w*)(\.[\w.]+)?\.([0-9]+[a-z]*)")
 
 
 class Document:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import counted
 from constat.frozen import frozen
-from constat.proof.export.document import origin_of, shortened
+from constat.proof.export.document import origin_of, rule_title, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ class _Sketch:
         wanted: list[tuple[int, int]] = []
         for at, one in enumerate(self.account.denial):
             for number, path in enumerate(one.paths):
-                label = f"rule {shortened(path.attempt.rule, 24)}"
+                label = f"rule {shortened(rule_title(path.attempt.rule), 32)}"
                 said = path.attempt.sentence or "does not give it"
                 name = f"path{at}_{number}"
                 here = self.add(name, Figure(name, RULE, f"{label}, not met", shortened(said)))
@@ -263,7 +263,8 @@ class _Sketch:
     def kind(self, step: Step) -> str:
         match step.kind:
             case "rule" if step.rule is not None:
-                return f"rule {shortened(self.account.document.rules[step.rule]['id'], 24)}"
+                name = rule_title(self.account.document.rules[step.rule]["id"])
+                return f"rule {shortened(name, 32)}"
             case "absence":
                 return "not so"
             case "aggregate":

@@ -36,25 +36,27 @@ from constat.proof.outside import Relation, has_none
 from constat.proof.render import printable
 from constat.proof.sentences import (
     Instance,
+    bare_term,
     demand_comparison,
     describe_fact,
     describe_pattern,
     refute_comparison,
     say_folded,
+    say_form,
     say_more,
     say_possible,
     show_value,
 )
 from constat.proof.whynot import Attempt
 from constat.proof.written import original_row, written_body
-from constat.syntax import print_literal, print_row, print_term
+from constat.syntax import print_literal, print_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from constat.logic import Atom, OpenRow, Row, Slot, Value
-    from constat.proof.export.document import Document, Members, TextRow
+    from constat.proof.export.document import Document, Members, TextFact, TextRow
     from constat.proof.groups import Exact
     from constat.proof.instances import Binding, Cell, LiteralCode, Pattern, RuleCode, Test
     from constat.proof.sentences import Speech
@@ -105,6 +107,38 @@ class Lookups:
         literal, start = self._group(node, place)
         found = Group(self, literal).exact(start)
         return found, weakest(self._met)
+
+    def left_out(
+        self, rule: int, place: int, given: Binding, met: AbstractSet[TextFact] | None
+    ) -> list[TextFact]:
+        """Return rows that are about the group of an aggregate and are not among those it counts.
+
+        Where nobody says what it counts, those for which a condition of its own is false.
+        """
+        literal = self.code(rule).body[place]
+        if not isinstance(literal, AggregateCode):
+            raise TypeError(literal)
+        start: Binding = [None] * len(given)
+        for slot in literal.outer:
+            start[slot] = given[slot]
+        tests = [one for one in literal.body if isinstance(one, ComparisonCode)]
+        found: list[TextFact] = []
+        for one in literal.body:
+            if not isinstance(one, PositiveCode):
+                continue
+            atom = one.atom
+            pattern, certain = atom.pattern(start), self._certain.get(atom.predicate, {})
+            known = tuple(column for column, cell in enumerate(pattern) if is_known(cell))
+            key: Row = tuple(pattern[column] for column in known)  # type: ignore[misc]  # ground
+            for row in self._relation(atom.predicate).matching(known, key):
+                bound = atom.unify(pattern, row, start) if row in certain else None
+                if bound is None:
+                    continue
+                fact = (atom.predicate, self.fact(atom.predicate, row))  # type: ignore[arg-type]  # ground
+                fails = any(test.truth(bound) is False for test in tests)
+                if fails if met is None else fact not in met:
+                    found.append(fact)
+        return found
 
     def threshold_level(self, node: Members, place: int) -> str:
         """Return the level on which a recursive threshold of a node rests; empty for none.
@@ -571,7 +605,7 @@ class Attempting:
                 return said if rows else ""
             case Comparison(left=left) as literal if one.opened:
                 # Its fields are known where the structure is.
-                return print_literal(literal) if instance.slot(left) is OPEN else ""
+                return say_form(instance, literal) if instance.slot(left) is OPEN else ""
             case Comparison() as literal:
                 return demand_comparison(instance, literal)
             case _:
@@ -587,7 +621,7 @@ class Attempting:
             case Comparison() if one.opened and isinstance(code, ComparisonCode):
                 details["sentence"] = refute_comparison(instance, literal)
                 guard = place == one.places[0]
-                wanted = print_term(literal.right) if guard else ""
+                wanted = bare_term(literal.right) if guard else ""
                 details |= _unlike(code, binding, wanted, self.speech)
             case Comparison() if isinstance(code, ComparisonCode):
                 details["sentence"] = refute_comparison(instance, literal)

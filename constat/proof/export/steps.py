@@ -5,19 +5,27 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import counted
 from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.proof.decoding import decode_row
 from constat.proof.export.lookups import Lookups, TooManyRowsError
 from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode
 from constat.proof.render import printable
-from constat.proof.sentences import describe_aggregate, describe_fact, describe_pattern, explain
+from constat.proof.sentences import (
+    describe_aggregate,
+    describe_fact,
+    describe_pattern,
+    explain,
+    words,
+)
+from constat.proof.written import PROJECTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from constat.logic import Predicate
-    from constat.proof.export.document import Document, Members, TextRow
+    from constat.proof.export.document import Document, Members, TextFact, TextRow
 
 # Premises come before the step that rests on them, so a writer needs no recursion and no order of
 # its own; each fact is one step however often it is used.
@@ -28,8 +36,6 @@ RULE: Final = "rule"
 ABSENCE: Final = "absence"
 AGGREGATE: Final = "aggregate"
 CLOSURE: Final = "closure"
-
-TextFact = tuple[str, "TextRow"]
 
 
 @frozen
@@ -273,11 +279,22 @@ class _Walk:
             return known
         rows = dict(self.document.members["closure"]["rows"]).get(predicate, ())
         title = f"all that can be of {printable(predicate)} ({len(rows):,} rows)"
+        name = words(printable(predicate).partition(PROJECTION)[0])
+        there = counted(len(rows), "row") if rows else "nothing"
+        said = f"all that the rules can give of \u2018{name}\u2019: {there}"
         sources: dict[int, None] = {}
         for name in self.document.reads(predicate):
             sources.update(dict.fromkeys(self.document.sources_of(name)))
-        name = f"closure{len(self.closures)}"
-        step = Step(name, CLOSURE, predicate, (), title, title, sources=tuple(sources), level="C4")
+        step = Step(
+            f"closure{len(self.closures)}",
+            CLOSURE,
+            predicate,
+            (),
+            title,
+            said,
+            sources=tuple(sources),
+            level="C4",
+        )
         self.closures[predicate] = self.add(step)
         return self.closures[predicate]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import counted
 from constat.evaluation import CONFLICT
+from constat.proof.export.document import capital
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
 from constat.proof.levels import level_text
@@ -19,6 +20,7 @@ from constat.proof.report.markup import (
     listed,
     moment,
     owner,
+    rule_name,
     said_of_approval,
     source_kind,
     source_name,
@@ -259,7 +261,7 @@ def _basis(account: Account, place: int) -> str:
     step = account.steps[place]
     parts = []
     if step.rule is not None:
-        name = text(account.document.rules[step.rule]["id"])
+        name = rule_name(account.document.rules[step.rule]["id"])
         parts.append(f"rule <a href=#r{step.rule}>{name}</a>")
     if step.sources:
         links = [_source_link(account, one) for one in step.sources]
@@ -271,10 +273,8 @@ def _basis(account: Account, place: int) -> str:
 
 
 def _bindings(account: Account, step: Step) -> str:
-    """Return the substitution, and what its comparisons compare."""
-    pairs = ", ".join(f"{text(name)} = {text(said)}" for name, said in account.bindings(step))
-    tests = [text(one.shown) for one in account.tests(step)]
-    return "<br>".join(one for one in [pairs, *tests] if one)
+    """Return the substitution; the explanation says what it compares."""
+    return ", ".join(f"{text(name)} = {text(said)}" for name, said in account.bindings(step))
 
 
 def _premises(account: Account, step: Step) -> str:
@@ -300,10 +300,16 @@ def _rules(account: Account) -> str:
     """Print the rules from what is checked, never from a text beside it."""
     document = account.document
     return "".join(
-        f'<article id="r{place}"><h4>{text(rule["id"])}</h4>{block(shown)}'
+        f'<article id="r{place}"><h4>{_titled(rule["id"])}</h4>{block(shown)}'
         f"{terms(_people(account, place))}</article>"
         for place, (rule, shown) in enumerate(zip(document.rules, document.rule_texts, strict=True))
     )
+
+
+def _titled(rule_id: str) -> str:
+    """Return a rule's name with the id that commands take."""
+    name = rule_name(rule_id)
+    return name if name == text(rule_id) else f"{capital(name)} {code(rule_id)}"
 
 
 def _people(account: Account, place: int) -> tuple[tuple[str, str], ...]:

@@ -24,6 +24,7 @@ from constat.proof.report.markup import (
     level_of,
     listed,
     moment,
+    rule_name,
     said_of_approval,
     source_kind,
     source_name,
@@ -67,6 +68,7 @@ _MEANINGS: Final = MappingProxyType(
 _WIDE: Final = frozenset(
     {
         "Why",
+        "What is counted",
         "What decides it",
         "Principal reasons",
         "What is missing",
@@ -98,6 +100,7 @@ def opening(account: Account, *, paper: bool = False) -> str:
             ("Principal reasons", _reasons(account)),
             ("What decides it", "" if account.reasons or account.veiled else _decisive(account)),
             ("Why", _why(account)),
+            ("What is counted", _folded(account)),
             ("What is missing", _lacking(account)),
             ("What would decide it", _deciding(account)),
             ("What would change it", _changing(account)),
@@ -113,23 +116,43 @@ def opening(account: Account, *, paper: bool = False) -> str:
     return (
         f'<section class="opening {tone}" aria-labelledby="question">'
         f'<p class="eyebrow">Question</p><p class="asked">{text(capital(account.question))}</p>'
-        f'<h1 id="question">{text(account.headline)}</h1>'
+        f'<h1 id="question">{text(account.headline)}</h1><p class="effective">{_for(account)}</p>'
         f'<p class="verdict"><span class="badge"><span aria-hidden="true">{sign}</span> {label}'
-        f"</span> <span>{_MEANINGS.get(verdict, '')}</span></p>{_when(account)}"
+        f"</span> <strong>{_approved(account)}</strong> <span>{_MEANINGS.get(verdict, '')}</span>"
+        f"</p>{_when(account)}"
         f'<dl class="facts">{facts}</dl></section>'
     )
 
 
+def _for(account: Account) -> str:
+    """Say for which day the headline holds: that of the configuration, else that of the answer."""
+    day = f"Decided on {_time(account.document.record['created'][:10])}"
+    days = "; ".join(map(text, _days(account)))
+    return f"{day}, counted for: {days}." if days else f"{day}."
+
+
+def _approved(account: Account) -> str:
+    """Say beside the verdict whether anybody approved the rules that it follows from."""
+    document = account.document
+    places = [at for at, rule in enumerate(document.rules) if rule["body"]]
+    places = [one for one in places if _is_written(document, one)]
+    given = {one["rule"] for one in document.header["approvals"]}
+    lacking = sum(document.rule_digests[one] not in given for one in places)
+    if not lacking:
+        return "By approved rules." if places else ""
+    if len(places) == 1:
+        return "Nobody approved the rule."
+    many = "any of the" if lacking == len(places) else f"{lacking:,} of the {len(places):,}"
+    return f"Nobody approved {many} rules."
+
+
 def _when(account: Account) -> str:
-    """Say of each day on the page what day it is, and who asked."""
+    """Say when it was decided and of when its facts are, and who asked."""
     document = account.document
     said = [f"Decided on {_time(document.record['created'])} by {text(document.record['engine'])}."]
     as_of = document.header["as_of"]
     if as_of:
         said.append(f"The facts are those that were recorded on {_time(as_of)}.")
-    days = _days(account)
-    if days:
-        said.append(f"It is counted for: {'; '.join(map(text, days))}.")
     who, entry = document.header.get("asked_by"), document.header["decision"]
     if who:
         logged = f" (log of decisions: {text(entry)})" if entry else ""
@@ -150,6 +173,25 @@ def _days(account: Account) -> list[str]:
                 said = describe_fact(declared, decode_row(row, declared.kinds))
                 found[shortened(said)] = None
     return list(found)[:_MOST_DAYS]
+
+
+def _folded(account: Account) -> str:
+    """Say of sums and counts which entries they take, and name those that they leave out."""
+    items = []
+    for one in account.folds(_MOST_LISTED):
+        if not one.where and not one.left:
+            continue
+        said = f"{text(capital(one.sentence))}"
+        if one.counted is not None:
+            said += f", from {counted(one.counted, 'entry').replace('entrys', 'entries')}"
+        where = f" Only those count for which {text('; '.join(one.where))}." if one.where else ""
+        left = ""
+        if one.left:
+            more = len(one.left) - _MOST_FACTS
+            rest = f"; and {more:,} more" if more > 0 else ""
+            left = f" <strong>Left out:</strong> {text('; '.join(one.left[:_MOST_FACTS]))}{rest}."
+        items.append(f"{said}.{where}{left}")
+    return _short_list(list(dict.fromkeys(items)), "sums")
 
 
 def _decisive(account: Account) -> str:
@@ -198,7 +240,7 @@ def _changing(account: Account) -> str:
     for path in account.denial[0].paths if account.denial else ():
         lacks = list(_lacks(account, path))
         if path.attempt.state == "failed" and lacks:
-            rule = f"Rule {text(path.attempt.rule)} fails on"
+            rule = f"Rule {rule_name(path.attempt.rule)} fails on"
             each = "".join(f"<li>{capital(one)}" for one in lacks)
             items.append(
                 f"{rule} this: {lacks[0]}"
@@ -317,7 +359,7 @@ def _deciding(account: Account) -> str:
     if account.document.header["verdict"] != "UNRESOLVED" or not account.denial:
         return ""
     items = [
-        f"Rule {text(path.attempt.rule)} gives it if"
+        f"Rule {rule_name(path.attempt.rule)} gives it if"
         f"{text(path.attempt.sentence.removeprefix('it would, if'))}."
         for path in account.denial[0].paths
         if path.attempt.state == "open" and path.attempt.sentence
@@ -446,18 +488,28 @@ def _rule_said(account: Account, place: int) -> str:
         f"“{text(said)}”, and what is checked is that {text(checked)}.</p>"
         for said, checked in told.contradicted()
     )
+    unlike += "".join(
+        f"<p><strong>Its words do not say</strong> that only those count for which {text(one)}.</p>"
+        for one in told.unsaid()
+    )
+    denied = told.unchecked()
+    if denied:
+        unlike += (
+            f"<p><strong>Its words say</strong> “{text(denied)}”, and the rule checks of nothing "
+            "that it is not so.</p>"
+        )
     approval = capital(said_of_approval(document, place))
     approved = f" <b>{approval}.</b>" if approval else ""
     return (
-        f'Rule <a href="#r{place}">{text(rule.id)}</a>{version}{whose}.{approved}'
+        f'Rule <a href="#r{place}">{rule_name(rule.id)}</a>{version}{whose}.{approved}'
         f"<p>{words}</p>{needs}{unlike}"
     )
 
 
 def _contradicted(document: Document, place: int) -> bool:
     """Whether the words of a rule say something else than what it requires."""
-    declared = document.program.program.predicates
-    return bool(RuleWords.of(document.program.rules[place], declared).contradicted())
+    told = RuleWords.of(document.program.rules[place], document.program.program.predicates)
+    return bool(told.contradicted() or told.unsaid() or told.unchecked())
 
 
 def _decides(document: Document, place: int) -> bool:
@@ -491,7 +543,7 @@ def _is_written(document: Document, place: int) -> bool:
 def _reasons(account: Account) -> str:
     """List the principal reasons, the nearest to holding first."""
     items = [
-        f"<b>{text(one.code)}</b> {text(capital(one.text))}."
+        f"{text(capital(one.text))}. <small>Code {text(one.code)}</small>"
         for one in account.reasons[:MOST_REASONS]
     ]
     more = len(account.reasons) - MOST_REASONS
@@ -707,7 +759,7 @@ class _Outline:
         found: list[_Item] = [(one, 0, False) for one in reversed(self.account.roots)]
         if not self.account.others:
             return found
-        title = '<li class="part">What closed sets and sums rest on besides:'
+        title = '<li class="part">What was looked at besides:'
         others: list[_Item] = [
             (one, 1, False)
             for one in reversed(self.account.others)
@@ -807,7 +859,7 @@ class _Outline:
         """Say in few words where a step comes from."""
         document = self.account.document
         if step.kind == RULE and step.rule is not None:
-            return f"By rule {text(document.rules[step.rule]['id'])}."
+            return f"By rule {rule_name(document.rules[step.rule]['id'])}."
         found = level_of(self.account, place)
         level = f"Complete: {text(LEVEL_WORDS.get(found, found))}." if found else ""
         if not step.sources:
@@ -867,7 +919,7 @@ def _path(account: Account, path: Path, told: set[int]) -> str:
     state = states.get(attempt.state, "○ was not followed: too many possibilities")
     reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
     codes = ", ".join(text(one.code) for one in path.reasons)
-    marks = f" <small>reasons {codes}</small>" if codes else ""
+    marks = f" <small>{'codes' if path.reasons[1:] else 'code'} {codes}</small>" if codes else ""
     besides = "".join(
         f"<p>Fails besides: {text(one.sentence)} ({text(one.code)}).</p>"
         for one in path.reasons[1:]
@@ -883,15 +935,14 @@ def _path(account: Account, path: Path, told: set[int]) -> str:
     coded = f"The condition that is not met: {code(attempt.literal)}." if attempt.literal else ""
     stopped = "" if attempt.sentence else coded
     left = counted(len(attempt.untried), "more condition")
-    behind = f"Not tried: {left}." if attempt.untried else ""
-    actual = (
-        f"There is {code(attempt.actual)}; needed is {code(in_words(attempt.required))}."
-        if attempt.actual
-        else ""
-    )
+    behind = f"{left} of the rule not looked at, as this one fails." if attempt.untried else ""
+    # Of what is there though it must not be, the sentence says all.
+    telling = attempt.actual and not attempt.required.startswith("no ")
+    needed = f"There is {code(attempt.actual)}; needed is {code(in_words(attempt.required))}."
+    actual = needed if telling else ""
     apart = "They are equal." if attempt.distance == "0" else f"Apart by {code(attempt.distance)}."
     exact = " ".join(p for p in (stopped, actual, apart if attempt.distance else "", behind) if p)
     return (
-        f"<li><p><b>Rule {text(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>{besides}{below}"
-        f'<p class="quiet">{exact}</p>'
+        f"<li><p><b>Rule {rule_name(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>"
+        f'{besides}{below}<p class="quiet">{exact}</p>'
     )

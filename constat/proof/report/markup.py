@@ -12,7 +12,13 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.export.document import isolated, origin_of, shortened, shortened_lines
+from constat.proof.export.document import (
+    isolated,
+    origin_of,
+    rule_title,
+    shortened,
+    shortened_lines,
+)
 from constat.proof.levels import CLOSING, DECLARED
 
 if TYPE_CHECKING:
@@ -65,6 +71,11 @@ def moment(time: str | None) -> str:
     if not time:
         return ""
     return text(f"{time[:10]} {time[11:19]} UTC" if time.endswith("Z") else time)
+
+
+def rule_name(rule_id: str) -> str:
+    """Return a rule's name as text of a page."""
+    return text(rule_title(rule_id))
 
 
 def said_of_approval(document: Document, place: int) -> str:
