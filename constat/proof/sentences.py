@@ -57,8 +57,8 @@ _THE: Final = Spoken("the {0}", "{0}")
 _THE_ONE: Final = Spoken("the {0} {1}", "{0} {1}")
 _THE_KNOWN: Final = Spoken("the {0} ({1})", "{0} ({1})")
 _OF: Final = Spoken("{0} of {1}", "{0} von {1}")
-_HOLDS: Final = Spoken("{0} holds", "{0} gilt")
-_HOLDS_FOR: Final = Spoken("{0} holds for {1}", "{0} gilt für {1}")
+_HOLDS: Final = Spoken("\u2018{0}\u2019 holds", "\u201a{0}\u2018 gilt")
+_HOLDS_FOR: Final = Spoken("\u2018{0}\u2019 holds for {1}", "\u201a{0}\u2018 gilt für {1}")
 _NOT_SO: Final = Spoken("it is not so that {0}", "es trifft nicht zu, dass gilt: {0}")
 _SOME: Final = Spoken("some {0}", "ein {0}")
 _NO: Final = Spoken("no {0}", "kein {0}")
@@ -542,7 +542,8 @@ _NO_NOUN: Final = frozenset(
         *("where", "who", "why", "above", "below", "began", "born", "bought", "given", "held"),
         *("kept", "known", "least", "made", "missing", "own", "paid", "said", "sent", "shown"),
         *("spent", "sold", "taken", "refer", "approve", "idle", "due", "out", "back", "valid"),
-        *("active", "open", "new", "old"),
+        *("active", "open", "new", "old", "against", "between", "before", "after", "within"),
+        *("with", "without", "over", "under", "during", "per", "each"),
     }
 )
 _ADJECTIVES: Final = frozenset(
@@ -1338,8 +1339,17 @@ class RuleWords:
         kinds = _kinds_in(rule, predicates)
         nouns: dict[str, Noun] = {}
         taken: set[str] = set()
+        years = {
+            one.left.name
+            for one in rule.body
+            if isinstance(one, Comparison)
+            and isinstance(one.left, Variable)
+            and _gives_year(one.right)
+        }
         for variable in _variables_in(rule):
             own = words(variable.strip("_"))
+            if len(own) < _TELLING and variable in years:
+                own = "year"
             named = as_noun(own, kinds.get(variable))
             _, noun, owned = best.get(variable, (0, named, named))
             telling = len(own) >= _TELLING and own not in {"one", "other"}
@@ -1501,6 +1511,37 @@ class RuleWords:
             if not all(_is_told(told, value) for value in values)
         ]
 
+    def unread(self) -> list[str]:
+        """Say of rows whose values are compared which of their columns the rule never reads."""
+        compared = {
+            variable.name
+            for one in self.rule.body
+            if isinstance(one, Comparison)
+            for variable in literal_variables(one)
+        }
+        found: dict[str, None] = {}
+        for literal in self.rule.body:
+            atom = literal.atom if isinstance(literal, Positive) else None
+            declared = None if atom is None else self.predicates[atom.predicate]
+            if atom is None or declared is None or not declared.unread:
+                continue
+            pairs = list(zip(declared.columns, atom.terms, strict=True))
+            read = [
+                column_noun(column)
+                for column, term in pairs
+                if isinstance(term, Variable) and term.name in compared
+            ]
+            left = [
+                f"\u2018{words(declared.columns[at].name)}\u2019" for at in sorted(declared.unread)
+            ]
+            if read:
+                whole = words(declared.name)
+                found[
+                    f"of the {whole} it compares the {_listed(read)}, and never reads "
+                    f"{_listed(left)}"
+                ] = None
+        return list(found)
+
     def _texts(self) -> list[tuple[str, str]]:
         head = self.predicates[self.rule.head.predicate].attributes
         return [*self.rule.attributes.items(), *head.items()]
@@ -1526,8 +1567,11 @@ _DENYING: Final = re.compile(r"\b(?:no|not|never|none|nobody|nothing|without)\b"
 def _may_deny(literal: Literal) -> bool:
     """Tell whether a literal can stand for words that deny something."""
     if isinstance(literal, Comparison):
-        constant = isinstance(literal.left, Constant) or isinstance(literal.right, Constant)
-        return literal.operator.startswith("!") or constant
+        constants = [one for one in (literal.left, literal.right) if isinstance(one, Constant)]
+        ordered = literal.operator in _MIRRORED
+        return literal.operator.startswith("!") or any(
+            not ordered or one.value == 0 for one in constants
+        )
     if isinstance(literal, Aggregate):
         return any(map(_may_deny, literal.body))
     # A constant may say it, as in `state(?x, "unpaid")`.

@@ -21,7 +21,7 @@ from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import account_of
-from constat.proof.sentences import describe_fact, show_value, words
+from constat.proof.sentences import describe_fact, is_left_out, show_value, words
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
@@ -84,12 +84,13 @@ def counterfactuals(certificate: bytes, ask: Callable[[str, str], WhatIf]) -> Co
 
 def _candidates(account: Account) -> Iterator[tuple[str, str, str]]:
     """Yield changes: numbers first, by what is lacking; then single rows that are not there."""
-    rows = list(_rows(account))
+    rows, distances = list(_rows(account)), _distances(account)
     for predicate, row in rows:
-        for distance in _distances(account):
+        # What nobody read of a row cannot be written into another one.
+        for distance in () if any(map(is_left_out, row)) else distances:
             yield from _moved(predicate, row, distance)
     for predicate, row in rows:
-        shown = print_row(predicate, row)
+        shown = print_row(predicate, tuple(OPEN if is_left_out(one) else one for one in row))
         yield f"without the entry that {describe_fact(predicate, row)}", shown, ""
 
 
@@ -105,7 +106,7 @@ def _rows(account: Account) -> Iterator[tuple[Predicate, OpenRow]]:
             row = decode_row(texts, predicate.kinds)
             cells: tuple[Any, ...] = row
             if OPEN not in row and all(
-                isinstance(one, int | float | str | Decimal) for one in cells
+                isinstance(one, int | float | str | Decimal) or is_left_out(one) for one in cells
             ):
                 yield predicate, row
 

@@ -219,7 +219,7 @@ def test_the_first_screen_says_what_was_decided_when_and_who_approved_it(name: s
     heading = re.search("<h1 id=.question.>(.*?)</h1>", screen)
     assert heading is not None
     assert not heading[1].startswith(("Yes", "No"))
-    assert re.search(r"Decided on <time>[0-9-]{10} [0-9:]{8} UTC</time> by constat", screen)
+    assert re.search(r"Written on <time>[0-9-]{10} [0-9:]{8} UTC</time> by constat", screen)
     # A name with a point is one of ours, and nobody has to answer for that rule.
     rules = [r for r in account.document.rules if r["body"] and "." not in r["head"][0]]
     assert ("Nobody approved this rule." in screen) is bool(rules)

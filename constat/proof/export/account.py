@@ -28,7 +28,7 @@ from constat.proof.export.denial import (
     veiled_of,
 )
 from constat.proof.export.document import Document, capital, shortened
-from constat.proof.export.lookups import Lookups
+from constat.proof.export.lookups import Lookups, TooManyRowsError
 from constat.proof.export.steps import (
     ABSENCE,
     AGGREGATE,
@@ -37,13 +37,15 @@ from constat.proof.export.steps import (
     steps_of,
     taken_by,
 )
-from constat.proof.instances import ComparisonCode, opened
+from constat.proof.instances import ComparisonCode, is_hole, opened
 from constat.proof.missing import is_contested
 from constat.proof.obstacles import distance
 from constat.proof.render import printable
 from constat.proof.sentences import (
     PLAIN,
+    Instance,
     RuleWords,
+    describe_aggregate,
     describe_comparison,
     describe_fact,
     describe_pattern,
@@ -99,12 +101,12 @@ class Gap:
 class Fold:
     """What an aggregate counts and what it leaves out, in words.
 
-    ``counted`` is how many entries count, ``None`` where no step says it; ``where`` are its
-    conditions; ``left`` are the rows of the certificate that these leave out.
+    ``counted`` is how many entries count; ``where`` are its conditions; ``left`` are the rows of
+    the certificate that are about the same and do not count.
     """
 
     sentence: str
-    counted: int | None
+    counted: int
     where: tuple[str, ...]
     left: tuple[str, ...]
 
@@ -170,13 +172,14 @@ class Account:
             return found
         program = self.document.program
         every = (
-            (number, place, literal)
+            self._folded(number, place, binding)
             for number, rule in enumerate(program.rules)
             for place, literal in enumerate(rule.body)
-            if isinstance(literal, Aggregate)
+            if isinstance(literal, Aggregate) and not literal.recursive
+            for binding in self.lookups.bindings_before(number, place)
         )
-        told = (self._filtered(*one) for one in every)
-        return tuple(islice((one for one in told if one.left), most))
+        told = dict.fromkeys(islice((one for one in every if one is not None), most))
+        return tuple(told)
 
     def _fold(self, step: Step) -> Fold | None:
         """Say what the aggregate of a step leaves out; nothing of rows that are not listed."""
@@ -187,24 +190,40 @@ class Account:
             return None
         if step.summary is not None or step.note:
             return None
-        below = [self.steps[one.step] for one in step.premises]
-        met = {(one.predicate, tuple(one.row)) for one in below}
-        left = self.lookups.left_out(node["rule"], int(place) - 1, self.lookups.binding(node), met)
-        first = next((one.atom for one in literal.body if isinstance(one, Positive)), None)
-        counted = sum(first is not None and one.predicate == first.predicate for one in below)
-        return self._told(node["rule"], literal, (step.sentence, counted), left)
+        return self._folded(node["rule"], int(place) - 1, self.lookups.binding(node))
 
-    def _filtered(self, rule: int, place: int, literal: Aggregate) -> Fold:
-        """Say which rows of the certificate the conditions of an aggregate leave out."""
-        unbound: Binding = [None] * len(self.lookups.code(rule).names)
-        left = self.lookups.left_out(rule, place, unbound, None)
-        words_of = RuleWords.of(
-            self.document.program.rules[rule], self.document.program.program.predicates
+    def _folded(self, rule: int, place: int, binding: Binding) -> Fold | None:
+        """Say what an aggregate counts of a group, and what is about it and not counted."""
+        program, code = self.document.program, self.lookups.code(rule)
+        literal = program.rules[rule].body[place]
+        try:
+            exact = self.lookups.counted_of(rule, place, binding)
+        except TooManyRowsError:
+            return None
+        if not isinstance(literal, Aggregate) or exact is None or exact.value is None:
+            return None
+        if is_hole(exact.value):
+            return None
+        whole: Binding = list(binding)
+        whole[code.names.index(literal.result.name)] = exact.value
+        values = dict(zip(code.names, opened(tuple(whole)), strict=True))
+        values = {
+            name: one
+            for (name, one), at in zip(values.items(), whole, strict=True)
+            if at is not None
+        }
+        kinds = dict(zip(code.names, code.kinds, strict=True))
+        instance = Instance(
+            program.rules[rule], values, kinds, program.program.predicates, self.document.speech
         )
-        return self._told(rule, literal, (words_of.folds_over(literal), None), left)
+        met = {(name, self.lookups.fact(name, row)) for name, row in exact.read}
+        first = next((one.atom for one in literal.body if isinstance(one, Positive)), None)
+        count = sum(first is not None and name == first.predicate for name, _ in met)
+        left = self.lookups.left_out(rule, place, binding, met)
+        return self._told(rule, literal, (describe_aggregate(instance, literal), count), left)
 
     def _told(
-        self, rule: int, literal: Aggregate, said: tuple[str, int | None], left: Iterable[TextFact]
+        self, rule: int, literal: Aggregate, said: tuple[str, int], left: Iterable[TextFact]
     ) -> Fold:
         program = self.document.program
         told = RuleWords.of(program.rules[rule], program.program.predicates)

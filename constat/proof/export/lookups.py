@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 # These are the `Rows` of `constat.proof.groups`, read from a file in place of an evaluation.
 
 MOST_LOOKED_AT: Final = 200_000
+_MOST_GROUPS: Final = 12
 ELSEWHERE: Final = "its head is about other values"
 _AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
 
@@ -108,20 +110,38 @@ class Lookups:
         found = Group(self, literal).exact(start)
         return found, weakest(self._met)
 
-    def left_out(
-        self, rule: int, place: int, given: Binding, met: AbstractSet[TextFact] | None
-    ) -> list[TextFact]:
-        """Return rows that are about the group of an aggregate and are not among those it counts.
-
-        Where nobody says what it counts, those for which a condition of its own is false.
-        """
+    def counted_of(self, rule: int, place: int, given: Binding) -> Exact | None:
+        """Return what an aggregate counts of a group; ``None`` where the group is not known."""
         literal = self.code(rule).body[place]
         if not isinstance(literal, AggregateCode):
             raise TypeError(literal)
-        start: Binding = [None] * len(given)
-        for slot in literal.outer:
-            start[slot] = given[slot]
-        tests = [one for one in literal.body if isinstance(one, ComparisonCode)]
+        if any(is_hole(given[slot]) for slot in literal.outer):
+            return None
+        self._left, self._met = MOST_LOOKED_AT, []
+        return Group(self, literal).exact(_of_group(literal, given))
+
+    def bindings_before(self, rule: int, place: int) -> list[Binding]:
+        """Return the first bindings with which a rule comes to an aggregate of its body."""
+        code = self.code(rule)
+        found: list[Binding] = [[None] * len(code.names)]
+        self._left = MOST_LOOKED_AT
+        tests = [one for at, one in enumerate(code.body) if at != place]
+        for literal in sorted(tests, key=lambda one: not isinstance(one, PositiveCode)):
+            if isinstance(literal, PositiveCode) or (
+                isinstance(literal, ComparisonCode) and literal.operator == "="
+            ):
+                extended = (one for binding in found for one in self.tested(literal, binding))
+                found = list(islice(extended, _MOST_GROUPS))
+        return found
+
+    def left_out(
+        self, rule: int, place: int, given: Binding, met: AbstractSet[TextFact]
+    ) -> list[TextFact]:
+        """Return rows that are about the group of an aggregate, and none of those it counts."""
+        literal = self.code(rule).body[place]
+        if not isinstance(literal, AggregateCode):
+            raise TypeError(literal)
+        start = _of_group(literal, given)
         found: list[TextFact] = []
         for one in literal.body:
             if not isinstance(one, PositiveCode):
@@ -131,14 +151,10 @@ class Lookups:
             known = tuple(column for column, cell in enumerate(pattern) if is_known(cell))
             key: Row = tuple(pattern[column] for column in known)  # type: ignore[misc]  # ground
             for row in self._relation(atom.predicate).matching(known, key):
-                bound = atom.unify(pattern, row, start) if row in certain else None
-                if bound is None:
-                    continue
-                fact = (atom.predicate, self.fact(atom.predicate, row))  # type: ignore[arg-type]  # ground
-                fails = any(test.truth(bound) is False for test in tests)
-                if fails if met is None else fact not in met:
-                    found.append(fact)
-        return found
+                if row in certain and atom.unify(pattern, row, start) is not None:
+                    fact = (atom.predicate, self.fact(atom.predicate, row))  # type: ignore[arg-type]  # ground
+                    found += [] if fact in met else [fact]
+        return list(dict.fromkeys(found))
 
     def threshold_level(self, node: Members, place: int) -> str:
         """Return the level on which a recursive threshold of a node rests; empty for none.
@@ -395,6 +411,14 @@ class Lookups:
                 relation = commitment["predicate"], commitment["root"]
                 found[place] = relations.setdefault(relation, keys)
         return found
+
+
+def _of_group(literal: AggregateCode, given: Binding) -> Binding:
+    """Return a binding of nothing but what an aggregate takes from outside."""
+    start: Binding = [None] * len(given)
+    for slot in literal.outer:
+        start[slot] = given[slot]
+    return start
 
 
 def weakest(levels: Iterable[str]) -> str:

@@ -149,7 +149,8 @@ def _approved(account: Account) -> str:
 def _when(account: Account) -> str:
     """Say when it was decided and of when its facts are, and who asked."""
     document = account.document
-    said = [f"Decided on {_time(document.record['created'])} by {text(document.record['engine'])}."]
+    engine = text(document.record["engine"])
+    said = [f"Written on {_time(document.record['created'])} by {engine}."]
     as_of = document.header["as_of"]
     if as_of:
         said.append(f"The facts are those that were recorded on {_time(as_of)}.")
@@ -181,9 +182,8 @@ def _folded(account: Account) -> str:
     for one in account.folds(_MOST_LISTED):
         if not one.where and not one.left:
             continue
-        said = f"{text(capital(one.sentence))}"
-        if one.counted is not None:
-            said += f", from {counted(one.counted, 'entry').replace('entrys', 'entries')}"
+        entries = "1 entry" if one.counted == 1 else f"{one.counted:,} entries"
+        said = f"{text(capital(one.sentence))}, from {entries}"
         where = f" Only those count for which {text('; '.join(one.where))}." if one.where else ""
         left = ""
         if one.left:
@@ -492,6 +492,7 @@ def _rule_said(account: Account, place: int) -> str:
         f"<p><strong>Its words do not say</strong> that only those count for which {text(one)}.</p>"
         for one in told.unsaid()
     )
+    unlike += "".join(f"<p>{text(capital(one))}.</p>" for one in told.unread())
     denied = told.unchecked()
     if denied:
         unlike += (
@@ -859,6 +860,8 @@ class _Outline:
         """Say in few words where a step comes from."""
         document = self.account.document
         if step.kind == RULE and step.rule is not None:
+            if not _is_written(document, step.rule):
+                return "That follows from the entry itself."
             return f"By rule {rule_name(document.rules[step.rule]['id'])}."
         found = level_of(self.account, place)
         level = f"Complete: {text(LEVEL_WORDS.get(found, found))}." if found else ""
@@ -875,8 +878,8 @@ def _missing(account: Account) -> str:
         return ""
     missing, contested = _gap_items(account, contested=False), _gap_items(account, contested=True)
     open_facts = (
-        "<h3>What is missing</h3><p>Any of these, stated as a fact or asked as a goal, brings the "
-        f'question further:</p><ul class="missing">{missing}</ul>'
+        "<h3>What is missing</h3><p>Whoever knows any of these brings the question further:</p>"
+        f'<ul class="missing">{missing}</ul>'
     )
     contradicting = (
         "<h3>Rows that contradict each other</h3><p>None of these counts until the source is "
@@ -887,7 +890,8 @@ def _missing(account: Account) -> str:
 
 def _gap_items(account: Account, *, contested: bool) -> str:
     return "".join(
-        f"<li>{code(gap.goal)}{''.join(f'<p>Not known: {text(one)}.' for one in gap.reasons)}"
+        f"<li>{text(capital(gap.words))}"
+        f"{''.join(f'<p>Not known: {text(one)}.' for one in gap.reasons)}"
         for gap in account.gaps
         if gap.contested is contested
     )

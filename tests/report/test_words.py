@@ -1,0 +1,205 @@
+"""What stands on a page is words: no signs of the rule language, no names with underscores.
+
+In: pages of every verdict, of structures, of examples and of rules without any words. Out: texts of
+what somebody reads before the audit, beside those of the pictures. What a command takes, such as
+`constat verify FILE`, is code and may look like it.
+"""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import Session
+from constat.logic import UNREAD_CELL
+from constat.proof.report.page import to_html
+from constat.proof.sentences import describe_fact
+from tests.examples.projects import ROOT
+from tests.proof.asking import Table, analysed, ask, certificate
+from tests.report.certificates import good, structures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HALF_CODE = (
+    (re.compile(r"\?[A-Za-z_]\w*"), "a variable"),
+    (re.compile(r":="), "an assignment"),
+    (re.compile(r":-"), "a rule"),
+    (re.compile(r"(?<![\w.])_\w*"), "a wildcard"),
+    (re.compile(r"\bC\d{4}\b"), "a code of messages"),
+    (re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b"), "a name with underscores"),
+    (re.compile(r"\$[A-Z]\w*\("), "a constructor"),
+    (re.compile(r"\b\w+\.some\."), "a relation of Constat's own"),
+)
+EXAMPLES = (
+    ("lending", "approved(A104)"),
+    ("lending", "approved(A101)"),
+    ("vip", "is_vip(C001)"),
+    ("vip", "is_vip(C004)"),
+)
+
+DUTY = """
+@[says = "duty {duty} of {member}: {kind}, on {day}, {hours} hours"]
+.decl duty(duty: number, member: symbol, kind: symbol, day: Date, hours: number)
+.input duty(source = "office", query = "duties")
+@[says = "roster {roster} plans {member} on {day}"]
+.decl planned(roster: symbol, member: symbol, day: Date)
+.input planned(source = "office", query = "planned")
+@[says = "{member} was on duty for {hours} hours in the week before {day}"]
+.decl hours_before(member: symbol, day: Date, hours: number)
+@[id = HOURS] @[says = "all duties of {member} in the seven days before {day} make {sum} hours"]
+hours_before(?member, ?day, ?sum) :- planned(_roster, ?member, ?day),
+  ?sum = sum ?h : { duty(_, ?member, "flight", ?d, ?h), days_between(?d, ?day) <= 7 }.
+@[says = "{roster} is within the limits"]
+.decl legal(roster: symbol)
+@[id = DUTY] @[says = "{before} hours are at most 60, and no fatigue was reported"]
+legal(?r) :- planned(?r, ?m, ?day), hours_before(?m, ?day, ?before), ?before <= 60.
+"""
+DUTIES = {
+    "duty": Table(
+        (
+            (1, "Lena", "flight", "2026-05-04", 30),
+            (2, "Lena", "standby", "2026-05-05", 20),
+            (3, "Lena", "flight", "2026-04-20", 12),
+        )
+    ),
+    "planned": Table((("RO-88", "Lena", "2026-05-10"),)),
+}
+BARE = """
+.decl signature_of(candidate: symbol, voter: number, day_signed: Date)
+.input signature_of(source = "office", query = "s")
+.decl valid_ones(candidate: symbol, signatures: number)
+valid_ones(?c, ?n) :- signature_of(?c, _, _),
+  ?n = count : { signature_of(?c, _v, ?d), ?d <= "2026-08-01" }.
+.decl barred_from(candidate: symbol, until_when: Date)
+.input barred_from(source = "office", query = "b")
+.decl on_ballot(candidate: symbol)
+on_ballot(?c) :- valid_ones(?c, ?n), ?n >= 2, !barred_from(?c, _).
+"""
+
+
+class Read(HTMLParser):
+    """Collects what is read, up to the audit; code, certificate and scripts are left out."""
+
+    LEFT_OUT = ("code", "pre", "script", "style")
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.inside = 0
+        self.feed(html.partition('<section class="view" id="audit"')[0])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Count what is left out."""
+        self.inside += tag in self.LEFT_OUT
+
+    def handle_endtag(self, tag: str) -> None:
+        """Count what is left out."""
+        self.inside -= tag in self.LEFT_OUT
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text."""
+        if not self.inside and data.strip():
+            self.texts.append(data)
+
+
+def said(html: str) -> str:
+    """Return what is read as one text."""
+    return re.sub(r"\s+", " ", " ".join(Read(html).texts)).replace(" .", ".")
+
+
+def half_code(html: str) -> Iterator[str]:
+    """Yield what looks like code, with the text that it stands in."""
+    for text in Read(html).texts:
+        for pattern, what in HALF_CODE:
+            found = pattern.search(text)
+            if found:
+                yield f"{what}, {found.group()}: {text}"
+
+
+def duty(tables: dict[str, Table] | None = None, rules: str = DUTY) -> str:
+    """Return the page of a roster."""
+    return to_html(certificate(ask(analysed(rules), "legal(RO-88)", tables or DUTIES)))
+
+
+def bare(*signatures: tuple[str, int, str], barred: bool = False) -> str:
+    """Return the page of rules without words."""
+    rows = ((("Vera", "2030-01-01"),),) if barred else ()
+    tables = {"signature_of": Table(signatures), "barred_from": Table(*rows)}
+    return to_html(certificate(ask(analysed(BARE), "on_ballot(Vera)", tables)))
+
+
+@pytest.mark.parametrize("verdict", sorted(good()))
+def test_no_page_of_a_verdict_has_half_code(verdict: str) -> None:
+    assert list(half_code(to_html(good()[verdict]))) == []
+
+
+def test_no_page_of_rules_without_words_has_half_code() -> None:
+    signed = (("Vera", 1, "2026-07-01"), ("Vera", 2, "2026-07-02"))
+    late = (("Vera", 1, "2026-07-01"), ("Vera", 2, "2026-09-02"))
+    for page in (bare(*signed), bare(*late), bare(*signed, barred=True), duty()):
+        assert list(half_code(page)) == []
+
+
+@pytest.mark.parametrize(("example", "goal"), EXAMPLES)
+def test_no_page_of_an_example_has_half_code(example: str, goal: str) -> None:
+    with Session(ROOT / "examples" / example, cache=False) as session:
+        page = to_html(session.prove(goal).certificate)
+    assert list(half_code(page)) == []
+
+
+def test_a_form_is_said_without_its_signs() -> None:
+    page = said(to_html(structures()))
+    assert "of the form Add(l, r)" in page
+    assert "of the form $" not in page
+
+
+def test_the_scan_finds_what_is_half_code() -> None:
+    page = "<p>?x, :=, :-, _1, C0703, snake_case, $Add(1), withdrawn.some.plan"
+    assert len(list(half_code(page))) == len(HALF_CODE)
+    assert list(half_code("<p><code>?x</code> Is it so? Yes: 5 of C001.")) == []
+
+
+def test_a_page_names_the_rows_that_a_sum_leaves_out() -> None:
+    shown = said(duty())
+    assert "Only those count for which the kind is flight" in shown
+    left = shown.partition("Left out:")[2].partition("What would change it")[0]
+    assert "duty 3 of Lena: flight, on 2026-04-20, 12 hours" in left
+    assert "duty 1" not in left
+
+
+def test_a_refusal_names_the_rows_that_a_count_leaves_out() -> None:
+    shown = said(bare(("Vera", 1, "2026-07-01"), ("Vera", 2, "2026-09-02")))
+    left = shown.partition("Left out:")[2].partition("What would change it")[0]
+    assert "2026-09-02" in left
+    assert "2026-07-01" not in left
+
+
+def test_words_that_leave_out_a_condition_of_a_sum_are_marked() -> None:
+    shown = said(duty())
+    assert "Its words do not say that only those count for which the kind is flight." in shown
+    told = DUTY.replace("all duties of", "all flight duties of")
+    assert "Its words do not say" not in said(duty(rules=told))
+
+
+def test_words_that_deny_what_the_rule_does_not_check_are_marked() -> None:
+    shown = said(duty())
+    assert "Its words say “no fatigue was reported”, and the rule checks of nothing" in shown
+    checked = DUTY.replace("?before <= 60.", '?before <= 60, !duty(_, ?m, "fatigue", ?day, _).')
+    assert "Its words say “" not in said(duty(rules=checked))
+
+
+def test_a_column_that_nobody_reads_is_told_as_such() -> None:
+    predicates = analysed(DUTY).program.predicates
+    row = ("RO-88", "Lena", UNREAD_CELL)
+    told = describe_fact(predicates["planned"], row)  # type: ignore[arg-type]  # a mark
+    assert told == "roster RO-88 plans Lena on (not read)"
+
+
+def test_the_headline_says_the_day_and_whether_the_rules_are_approved() -> None:
+    screen = said(duty())
+    assert re.search(r"RO-88 is within the limits\. Decided on \d{4}-\d\d-\d\d", screen)
+    assert re.search(r"PROVED\s+Nobody approved any of the rules\.", screen)
