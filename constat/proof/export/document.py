@@ -93,7 +93,9 @@ def rule_title(rule_id: str) -> str:
     if found is None:
         return rule_id
     name, made, number = found.groups()
-    return f"{number} of \u2018{words(name)}\u2019{', made by Constat' if made else ''}"
+    told = words(name).removeprefix("is ")
+    told = f"\u2018{told}\u2019" if " " in told else told
+    return f"{number} of {told}{', made by Constat' if made else ''}"
 
 
 _UNNAMED: Final = re.compile(r"([A-Za-z_]\w*)(\.[\w.]+)?\.([0-9]+[a-z]*)")
