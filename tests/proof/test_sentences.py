@@ -131,7 +131,7 @@ def test_facts_are_written_as_in_a_trace(
         (REVENUE, ("C001", Decimal(150000)), "the revenue of C001 is 150,000"),
         (THRESHOLD, (Decimal(100000),), "the threshold is 100,000"),
         (VIP, ("C001",), "C001 is vip"),
-        (BLOCKED, ("C001",), "‘blocked’ holds for C001"),
+        (BLOCKED, ("C001",), "\u2018blocked\u2019 holds for C001"),
     ],
 )
 def test_facts_have_default_sentences(
@@ -143,7 +143,7 @@ def test_facts_have_default_sentences(
 def test_a_rule_instance_is_explained_by_its_comparison_and_what_is_absent() -> None:
     said = explain(instance(Decimal(150000), Decimal(100000)))
     assert "revenue of C001 is 150,000, more than the threshold 100,000" in said
-    assert "it is not so that ‘blocked’ holds for C001" in said
+    assert "it is not so that \u2018blocked\u2019 holds for C001" in said
 
 
 def test_a_comparison_that_does_not_hold_is_refuted_in_words() -> None:

@@ -103,7 +103,7 @@ def test_a_row_that_is_lacking_is_named_as_a_goal() -> None:
 def test_a_negation_that_stops_a_rule_shows_the_row() -> None:
     blocked = Table((("C1",),))
     found = lines(ask(analysed(VIP), "is_vip(C1)", vip_tables(blocked=blocked)))
-    assert "stopped at: ‘blocked’ holds for C1" in found
+    assert "stopped at: \u2018blocked\u2019 holds for C1" in found
     assert not [one for one in found if "?" in one]
     assert "actual: blocked(C1)" in found
 
@@ -123,7 +123,7 @@ def test_missing_facts_are_goals_with_reasons_and_effects() -> None:
         "    if it holds: the goal is proved\n"
         "    if there is none: the goal is disproved\n"
     ) in text
-    assert "It would, if ‘tier’ holds for c C2 and t gold" in text
+    assert "It would, if \u2018tier\u2019 holds for c C2 and t gold" in text
 
 
 def test_an_open_pattern_is_pasted_back_with_variables() -> None:

@@ -190,7 +190,7 @@ def test_an_open_goal_says_what_would_have_to_hold() -> None:
     found = refuted(VIP, "is_vip(C2)", vip_tables(tier=Table(silent=True)))
     first, second = found.lacking[0].attempts
     assert (first.state, second.state) == ("failed", "open")
-    assert second.sentence == "it would, if ‘tier’ holds for c C2 and t gold"
+    assert second.sentence == "it would, if \u2018tier\u2019 holds for c C2 and t gold"
     assert found.lacking[0].level == ""
 
 

@@ -257,7 +257,9 @@ def test_markdown_says_what_the_first_screen_says_and_numbers_the_steps() -> Non
 
 def test_markdown_lists_what_is_assumed_and_what_is_missing() -> None:
     assert "alice says tier(C3, gold) (confidence 0.9)" in to_markdown(good()["under"])
-    missing = "## Missing\n\n- Whether ‘tier’ holds for c C2 and t gold (`tier(C2, gold)`)"
+    missing = (
+        "## Missing\n\n- Whether \u2018tier\u2019 holds for c C2 and t gold (`tier(C2, gold)`)"
+    )
     assert missing in to_markdown(good()["unresolved"])
     failed = to_markdown(good()["disproved"])
     assert " does not give it: " in failed

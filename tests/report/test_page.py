@@ -194,7 +194,7 @@ def test_the_assumptions_of_a_certificate_inside_are_those_of_its_facts() -> Non
 def test_an_undecided_page_says_what_is_missing_and_how_far_each_rule_gets() -> None:
     text = Outline(to_html(good()["unresolved"])).text
     assert "tier(C2, gold)" in text
-    assert "It would, if ‘tier’ holds for c C2 and t gold" in text
+    assert "It would, if \u2018tier\u2019 holds for c C2 and t gold" in text
     assert "Rule 1 of vip ✗ does not give it" in re.sub(r"\s+", " ", text)
     assert "Apart by" in text
 
@@ -202,7 +202,7 @@ def test_an_undecided_page_says_what_is_missing_and_how_far_each_rule_gets() -> 
 def test_a_disproved_page_says_where_each_rule_ends() -> None:
     text = Outline(to_html(good()["disproved"])).text
     assert "Revenue of C2 is 10, not more than the threshold 100,000" in text
-    assert "It is not so that ‘tier’ holds for c C2 and t gold" in text
+    assert "It is not so that \u2018tier\u2019 holds for c C2 and t gold" in text
 
 
 def test_rows_of_a_large_sum_are_counted_not_told() -> None:
@@ -286,7 +286,7 @@ def test_a_yes_says_which_change_turns_it_and_on_which_facts_it_rests(
     page = opening(account_of(certificate(ask(program, "goal(7)", {"found": Table(((7,),))}))))
     change = page[page.index("What would change it") : page.index("By whose rule")]
     assert f": {least} turns it." in change
-    assert "What the sources say: ‘found’ holds for 7." in change
+    assert "What the sources say: \u2018found\u2019 holds for 7." in change
 
 
 ABSENT = """
@@ -309,7 +309,7 @@ def test_what_has_to_be_absent_is_told_with_the_rule_that_does_not_give_it(*, wr
     page = to_html(certificate(ask(program, "goal(1)", tables)))
     shown = page[page.index("What would change it") : page.index("By whose rule")]
     said = f"joined of 1 is {years}, {'more' if wrong else 'less'} than 5"
-    assert f"It is not so that ‘loyal’ holds for 1: {said}." in shown
+    assert f"It is not so that \u2018loyal\u2019 holds for 1: {said}." in shown
     whose = page[page.index("By whose rule") : page.index("Assumptions")]
     assert "LOYAL</a>" in whose
     assert ("Its words and what it requires differ:" in whose) is wrong

@@ -266,7 +266,7 @@ def test_the_first_screen_says_what_decides_whose_rules_and_who_asked(folder: Pa
     run("export", certificate, "--to", "html", "-o", page)
     first = page.read_text(encoding="utf-8").partition("</section>")[0]
     assert "What decides it" in first
-    assert "‘keyless’ holds for" in first
+    assert "\u2018keyless\u2019 holds for" in first
     assert ", owned by credit office. <b>Nobody approved this rule.</b>" in first
     assert "Asked by eve" in first
     run("rules", "approve", "OWES1", "--by", "ada", "--reason", "agreed", "--project", folder)
