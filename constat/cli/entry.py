@@ -65,11 +65,11 @@ _COMMANDS: Final = (
     ("sign", "Put one's name under a certificate.", "signing.sign_command"),
     ("keygen", "Make a key to sign with.", "signing.keygen_command"),
     ("log", "Look after the log of decisions.", "log.command"),
-    ("snapshot", "Commit to all rows of a relation.", "snapshots.snapshot_command"),
+    ("snapshot", "Commit to all rows of a relation.", "signing.snapshot_command"),
     (
         "openings",
         "Show the rows of a certificate in signed snapshots.",
-        "snapshots.openings_command",
+        "signing.openings_command",
     ),
     (
         "stale",

@@ -33,9 +33,11 @@ from constat.library import check_rules, rule_files
 from constat.library.cases import to_junit, to_sarif
 from constat.library.listing import Rewritten, declared_near, list_rules, read_listing, rewrite
 from constat.library.pydatalog_rules import WRITTEN, import_rules
+from constat.library.sql_rules import import_sql, stored_tables
 from constat.project import find_project, load_project
 from constat.session import Session
 from constat.session.cases import run_cases
+from constat.session.catalog import dialect_of
 from constat.session.diagnosis import with_sources
 from constat.store.drafts import mentioned
 from constat.syntax.argument_styles import ArgumentStyle
@@ -451,17 +453,20 @@ def _shown(path: Path) -> str:
 
 
 @click.command(name="import", cls=PlainCommand)
-@click.argument("file", metavar="FILE.py")
+@click.argument("file", metavar="FILE")
 @click.option("--output", "-o", metavar="FILE.dl", help="Write the rules there, not to stdout.")
 @format_option
-def import_command(file: str, *, output: str | None, form: str) -> int:
-    """Read a file in pyDatalog's syntax and write its facts and rules in this language.
+@project_option
+def import_command(file: str, *, output: str | None, form: str, project: str | None) -> int:
+    """Read a file of SQL, or in pyDatalog's syntax, and write rules that say the same.
 
-    The file is parsed and never run. What has no counterpart is an error at its place, and then
-    nothing is written; what means something slightly different is a warning. Types, which pyDatalog
-    does not declare, are found from the constants. `-` is stdin.
+    The file is parsed and never run. What has no counterpart is an error that names it, and then
+    nothing is written; what means something slightly different is a warning. Of `FILE.sql` views
+    and queries become rules over the tables that the project declares. Types of pyDatalog's rules,
+    which it does not declare, are found from the constants. `-` is stdin, in pyDatalog's syntax.
 
     Examples:
+      constat rules import report.sql --output rules/report.dl
       constat rules import examples/pydatalog/family.py
       constat rules import examples/pydatalog/family.py --output family.dl
       constat rules import examples/pydatalog/family.py --format json
@@ -469,7 +474,11 @@ def import_command(file: str, *, output: str | None, form: str) -> int:
     Exit codes: 0 done, 2 the file has errors, or the rules it makes have (they are written then).
     """
     text = _text(file)
-    imported = import_rules(text, file)
+    imported = (
+        _from_sql(text, file, project)
+        if file.lower().endswith(".sql")
+        else import_rules(text, file)
+    )
     if output is not None and imported.text:
         write_file(output, imported.text.encode())
     code = 2 if imported.errors else 0
@@ -482,6 +491,14 @@ def import_command(file: str, *, output: str | None, form: str) -> int:
     elif imported.text:
         write(f"{imported.predicates} predicates and {imported.rules} rules written to {output}")
     return code
+
+
+def _from_sql(text: str, file: str, project: str | None) -> Imported:
+    with Session(project) as session, asked(session):
+        names = session.project.databases
+        dialects = {name: dialect_of(session.project, name) for name in names}
+        predicates = list(session.program.program.predicates.values())
+    return import_sql(text, file, stored_tables(predicates, dialects), [*dialects.values(), ""][0])
 
 
 def _text(file: str) -> str:
@@ -781,7 +798,7 @@ _COMMANDS: Final = (
     ("check", "Check rule files, and whether stock Souffle could read them.", check_command),
     ("diff", "Tell what another version of a library would change.", "packages.diff_command"),
     ("fmt", "Write rule files in the canonical layout.", fmt_command),
-    ("import", "Read rules in pyDatalog's syntax.", import_command),
+    ("import", "Read SQL, or pyDatalog's rules.", import_command),
     ("list", "List rules and predicates.", list_command),
     (
         "lock",

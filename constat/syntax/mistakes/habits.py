@@ -102,7 +102,8 @@ def sql_statement(span: Span, text: str) -> Diagnostic:
         help=f"write `{edit}`"
         if edit
         else "write an atom for each table of FROM, joined by"
-        " variables of the same name: `p(id = ?i), q(id = ?i)`",
+        " variables of the same name: `p(id = ?i), q(id = ?i)`; or put the SQL into a file, and"
+        " `constat rules import FILE.sql` writes the rules",
     )
 
 

@@ -1,0 +1,660 @@
+"""SQL that somebody knows as rules: views and queries over tables that the project declares.
+
+In: the text of a file with `CREATE VIEW` or `SELECT`, and the project's program. Out: declarations
+and rules as text. Invariant: what would mean something else is refused by name, at its place in
+the file; nothing is asked of a database. Example: a join with `GROUP BY` becomes a relation of the
+joined rows, with the keys of both tables, and a rule that counts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Never
+
+from constat.catalog.schema.words import identifier
+from constat.diagnostics import Diagnostic, Severity, Span, nearest
+from constat.frozen import frozen
+from constat.library.pydatalog_rules import Imported
+from constat.logic import Kind
+from constat.syntax.formatting import format_text
+from constat.syntax.mistakes.habits import alike, one_of
+from constat.syntax.printing import print_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from constat.logic import Predicate
+
+# Rows of SQL may be equal, and rows of a relation are not: where rows are counted or added up, the
+# keys of all tables stand beside what is read, in a relation of its own. The tree is sqlglot's,
+# which is loaded on first use: its nodes are told apart by the names of their classes.
+
+_COMPARED: Final = MappingProxyType(
+    {"EQ": "=", "NEQ": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
+)
+_DENIED: Final = MappingProxyType(
+    {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+)
+_CALCULATED: Final = MappingProxyType({"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"})
+_FOLDED: Final = MappingProxyType(
+    {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max", "Avg": "mean"}
+)
+_INSTEAD: Final = MappingProxyType(
+    {
+        "LIMIT": 'ask for the first rows: `constat query "..." --order COLUMN --limit 10`',
+        "OFFSET": "ask for the rows with `constat query`, which pages",
+        "OUTER JOIN": "write one rule with the other table, and one with `!table(...)` for those"
+        " that have no row there",
+        "NULL": "`constat help nulls` says how what is missing is asked for",
+        "a query inside of a query": "make the inner query a view, and import it first",
+        "WINDOW": "`count`, `sum`, `min` and `max` over a group say most of it",
+        "CASE": "write a rule for each case",
+    }
+)
+
+
+class _RefusedError(Exception):
+    """A part of a statement has no counterpart; the text names it."""
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.hint = hint or _INSTEAD.get(what, "")
+
+
+@frozen
+class Stored:
+    """A predicate and the table that its query reads: names of columns, by place."""
+
+    predicate: Predicate
+    table: str
+    columns: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Use:
+    """A table of FROM: by its alias, with the variables of the columns that are read."""
+
+    stored: Stored
+    alias: str
+    read: dict[int, str] = field(default_factory=dict)
+
+
+def stored_tables(predicates: Sequence[Predicate], dialects: Mapping[str, str]) -> list[Stored]:
+    """Find the predicates whose query reads columns of one table as they are."""
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlglot import exp  # noqa: PLC0415  as above
+
+    found = []
+    for one in predicates:
+        source = one.source
+        query = "" if source is None else source.parameters.get("query", "")
+        if source is None or not query:
+            continue
+        try:
+            tree = sqlglot.parse_one(query, dialect=dialects.get(source.name))
+        except sqlglot.errors.SqlglotError:
+            continue
+        tables = list(tree.find_all(exp.Table))
+        plain = isinstance(tree, exp.Select) and not tree.args.get("where")
+        if plain and len(tables) == 1 and len(tree.expressions) == one.arity:
+            names = tuple(column.alias_or_name.casefold() for column in tree.expressions)
+            found.append(Stored(one, tables[0].name.casefold(), names))
+    return found
+
+
+def import_sql(text: str, file: str, stored: Sequence[Stored], dialect: str) -> Imported:
+    """Write the views and queries of a text as rules."""
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+
+    place = Span(file, 1, 1, 1, 1)
+    try:
+        statements = [one for one in sqlglot.parse(text, dialect=dialect) if one is not None]
+    except (sqlglot.errors.SqlglotError, RecursionError) as problem:
+        message = str(problem).partition("\n")[0]
+        return Imported("", 0, 0, (Diagnostic("C0460", f"this is not SQL: {message}", place),))
+    known = list(stored)
+    diagnostics: list[Diagnostic] = []
+    written: list[str] = []
+    rules = 0
+    for statement in statements:
+        try:
+            view = _View(known, [one.predicate.name for one in known], statement)
+            written.append(view.text())
+            rules += len(view.rules)
+            diagnostics += (
+                Diagnostic("C0463", one, place, severity=Severity.WARNING) for one in view.remarks
+            )
+        except _RefusedError as refused:
+            message = f"{refused} has no counterpart in a rule"
+            diagnostics.append(Diagnostic("C0461", message, place, help=refused.hint))
+    if any(one.severity is Severity.ERROR for one in diagnostics):
+        return Imported("", 0, 0, tuple(diagnostics))
+    whole = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n\n' + "\n".join(written)
+    laid_out = format_text(whole, "<draft>", []) or whole
+    return Imported(laid_out, whole.count(".decl "), rules, tuple(diagnostics))
+
+
+@frozen
+class _Column:
+    """A column of what is written: its name, the kind, and the text of its value."""
+
+    name: str
+    kind: Kind
+    text: str
+
+
+class _View:
+    """One statement on its way into rules."""
+
+    def __init__(self, known: list[Stored], taken: Sequence[str], statement: Any) -> None:  # noqa: ANN401  a node of sqlglot
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        self.remarks: list[str] = []
+        self.rules: list[str] = []
+        self.declared: list[str] = []
+        self.name, named = "result", []
+        if isinstance(statement, exp.Create):
+            if str(statement.args.get("kind")).upper() != "VIEW":
+                raise _RefusedError(f"CREATE {statement.args.get('kind')}")
+            target = statement.this
+            self.name = snake(target.find(exp.Table).name)
+            if isinstance(target, exp.Schema):
+                named = [snake(one.name) for one in target.expressions]
+            statement = statement.expression
+        self.name = unused(self.name, taken)
+        columns: list[_Column] = []
+        for number, select in enumerate(self._selects(statement)):
+            one = _Select(self, known, select, number)
+            found = one.columns(named)
+            columns = columns or found
+            if len(found) != len(columns):
+                raise _RefusedError("a UNION of other columns")
+            head = f"{self.name}({', '.join(each.text for each in found)})"
+            self.rules.append(once_read(f"{head} :- {', '.join(filter(None, one.body))}."))
+        declared = ", ".join(f"{each.name}: {each.kind.value}" for each in columns)
+        self.declared.append(f".decl {self.name}({declared})")
+        self._note(known, columns)
+
+    def _note(self, known: list[Stored], columns: Sequence[_Column]) -> None:
+        """Let later statements of the file read this view."""
+        names = tuple(one.name for one in columns)
+        from constat.logic import Column, Predicate  # noqa: PLC0415  only here
+
+        made = tuple(Column(one.name, one.kind.value, one.kind) for one in columns)
+        known.append(Stored(Predicate(self.name, made), self.name.casefold(), names))
+
+    def _selects(self, statement: Any) -> Iterator[Any]:  # noqa: ANN401  a node of sqlglot
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        match statement:
+            case exp.Union():
+                if not statement.args.get("distinct", True):
+                    self.remarks.append("of UNION ALL equal rows are one row here")
+                yield from self._selects(statement.left)
+                yield from self._selects(statement.right)
+            case exp.Subquery() if not statement.args.get("alias"):
+                yield from self._selects(statement.this)
+            case exp.Select():
+                yield statement
+            case _:
+                raise _RefusedError(str(statement.key).upper())
+
+    def text(self) -> str:
+        """Write declarations, then rules."""
+        return "\n".join([*self.declared, *self.rules, ""])
+
+
+class _Select:
+    """One SELECT: the tables it joins, and the literals of its rule."""
+
+    def __init__(self, view: _View, known: Sequence[Stored], select: Any, number: int) -> None:  # noqa: ANN401  as above
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        self.exp = exp
+        self.view = view
+        self.select = select
+        self.number = number
+        self.uses: list[_Use] = []
+        self.known = known
+        self.same: dict[tuple[int, int], tuple[int, int]] = {}
+        self.names: dict[tuple[int, int], str] = {}
+        self.body: list[str] = []
+        self.folds: dict[str, tuple[str, Kind]] = {}
+        self.gathers = False
+        self.rows: dict[str, tuple[str, ...]] = {}
+        self._refuse()
+        conditions = list(self._joined())
+        where = select.args.get("where")
+        conditions += [] if where is None else list(self._parts(where.this))
+        self.conditions = [one for one in conditions if not self._equates(one)]
+
+    def _refuse(self) -> None:
+        """Refuse the clauses that a rule has no counterpart of."""
+        arguments, exp = self.select.args, self.exp
+        for part in ("limit", "offset"):
+            if arguments.get(part):
+                raise _RefusedError(part.upper())
+        if (
+            arguments.get("with_")
+            or arguments.get("with")
+            or any(one is not self.select for one in self.select.find_all(exp.Select))
+        ):
+            raise _RefusedError("a query inside of a query")
+        if self.select.find(exp.Window):
+            raise _RefusedError("WINDOW")
+        if arguments.get("order"):
+            name = self.view.name
+            self.view.remarks.append(
+                f"ORDER BY is left out: `constat query` sorts, `--order COLUMN` of `{name}`"
+            )
+
+    def _joined(self) -> Iterator[Any]:
+        """Take the tables; yield what they are joined by."""
+        begun = self.select.args.get("from_") or self.select.args.get("from")
+        if begun is None:
+            raise _RefusedError("SELECT without FROM")
+        self._use(begun.this)
+        for join in self.select.args.get("joins") or ():
+            if join.args.get("side") or join.args.get("method"):
+                raise _RefusedError("OUTER JOIN" if join.args.get("side") else "NATURAL JOIN")
+            self._use(join.this)
+            if join.args.get("on") is not None:
+                yield from self._parts(join.args["on"])
+            for column in join.args.get("using") or ():
+                last = len(self.uses) - 1
+                self._unite(self._place(column.name, last), self._first(column.name))
+
+    def _use(self, table: Any) -> None:  # noqa: ANN401  a node of sqlglot
+        if not isinstance(table, self.exp.Table):
+            raise _RefusedError("a query inside of a query")
+        wanted = table.name.casefold()
+        found = next((one for one in self.known if one.table == wanted), None)
+        if found is None:
+            near = nearest(wanted, [one.table for one in self.known])
+            hint = f"there is `{near}`" if near else "`constat catalog draft` declares a table"
+            raise _RefusedError(f"the table `{table.name}`, which no predicate reads,", hint)
+        self.uses.append(_Use(found, (table.alias or table.name).casefold()))
+
+    def _parts(self, condition: Any) -> Iterator[Any]:  # noqa: ANN401  as above
+        """Take a conjunction apart."""
+        while isinstance(condition, self.exp.Paren):
+            condition = condition.this
+        if isinstance(condition, self.exp.And):
+            yield from self._parts(condition.left)
+            yield from self._parts(condition.right)
+        else:
+            yield condition
+
+    # ------------------------------------------------------------------------- columns
+
+    def _place(self, name: str, use: int) -> tuple[int, int]:
+        columns = self.uses[use].stored.columns
+        if name.casefold() not in columns:
+            self._lacks(name, columns)
+        return use, columns.index(name.casefold())
+
+    def _lacks(self, name: str, columns: Sequence[str]) -> Never:
+        near = nearest(name.casefold(), list(columns))
+        hint = f"there is `{near}`" if near else ""
+        raise _RefusedError(f"the column `{name}`, which no table of FROM has,", hint)
+
+    def _first(self, name: str) -> tuple[int, int]:
+        """Find the table that has a column that is named without one."""
+        for number, use in enumerate(self.uses):
+            if name.casefold() in use.stored.columns:
+                return self._place(name, number)
+        return self._lacks(name, [each for use in self.uses for each in use.stored.columns])
+
+    def _of(self, column: Any) -> tuple[int, int]:  # noqa: ANN401  as above
+        wanted = column.table.casefold()
+        if not wanted:
+            return self._first(column.name)
+        for number, use in enumerate(self.uses):
+            if use.alias == wanted:
+                return self._place(column.name, number)
+        raise _RefusedError(f"`{column.table}`, which FROM does not name,")
+
+    def _root(self, place: tuple[int, int]) -> tuple[int, int]:
+        while place in self.same:
+            place = self.same[place]
+        return place
+
+    def _unite(self, one: tuple[int, int], other: tuple[int, int]) -> None:
+        first, second = self._root(one), self._root(other)
+        if first != second:
+            self.same[max(first, second)] = min(first, second)
+        for place in (one, other):
+            self._variable(place)
+
+    def _kind(self, place: tuple[int, int]) -> Kind:
+        return self.uses[place[0]].stored.predicate.columns[place[1]].kind
+
+    def _equates(self, condition: Any) -> bool:  # noqa: ANN401  as above
+        """Unite two columns of one kind that have to be equal."""
+        column = self.exp.Column
+        if not isinstance(condition, self.exp.EQ):
+            return False
+        if not isinstance(condition.left, column) or not isinstance(condition.right, column):
+            return False
+        one, other = self._of(condition.left), self._of(condition.right)
+        if self._kind(one) is not self._kind(other):
+            raise _RefusedError(
+                f"`{condition.sql()}`, whose sides are {self._kind(one).value} and"
+                f" {self._kind(other).value},"
+            )
+        self._unite(one, other)
+        return True
+
+    def _variable(self, place: tuple[int, int]) -> str:
+        """Give the variable of a column, which is read from now on."""
+        self.uses[place[0]].read.setdefault(place[1], "")
+        root = self._root(place)
+        if root not in self.names:
+            wish = self.uses[root[0]].stored.predicate.columns[root[1]].name
+            self.names[root] = unused(wish, list(self.names.values()))
+        return self.names[root]
+
+    # --------------------------------------------------------------------- expressions
+
+    def _value(self, node: Any, *, outside: bool = False) -> tuple[str, Kind]:  # noqa: ANN401  as above
+        """Write an expression; `outside` are those over groups."""
+        exp = self.exp
+        match node:
+            case exp.Column():
+                place = self._of(node)
+                name = self._variable(place)
+                if outside and self.gathers and name not in self.grouped:
+                    raise _RefusedError(f"`{node.sql()}`, which is not in GROUP BY,")
+                return f"?{name}", self._kind(place)
+            case exp.Literal() if node.is_string:
+                return print_text(node.this), Kind.SYMBOL
+            case exp.Literal():
+                return node.this, Kind.DECIMAL if "." in node.this else Kind.NUMBER
+            case exp.Boolean():
+                return print_text(str(node.this).lower()), Kind.BOOL
+            case exp.Null() | exp.Coalesce():
+                raise _RefusedError("NULL")
+            case _ if outside and type(node).__name__ in _FOLDED:
+                return self._folded(node)
+            case _:
+                return self._calculated(node, outside=outside)
+
+    def _calculated(self, node: Any, *, outside: bool) -> tuple[str, Kind]:  # noqa: ANN401  as above
+        exp, form = self.exp, type(node).__name__
+        if form in _CALCULATED or isinstance(node, exp.DPipe):
+            left, kind = self._value(node.left, outside=outside)
+            right, other = self._value(node.right, outside=outside)
+            if form == "DPipe":
+                return f"cat({left}, {right})", Kind.SYMBOL
+            both = other if isinstance(node.left, exp.Literal) else kind
+            return f"{left} {_CALCULATED[form]} {right}", both
+        if not isinstance(node, exp.Paren | exp.Neg | exp.Year | exp.Month | exp.Day):
+            raise _RefusedError(f"`{node.sql()[:60]}`", _INSTEAD.get(form.upper(), ""))
+        text, kind = self._value(node.this, outside=outside)
+        if isinstance(node, exp.Paren):
+            return f"({text})", kind
+        if isinstance(node, exp.Neg):
+            return f"-{text}", kind
+        return f"{node.key}({text})", Kind.NUMBER
+
+    def _condition(self, node: Any, *, outside: bool = False, denied: bool = False) -> str:  # noqa: ANN401  as above
+        """Write a condition as a literal, or several with commas."""
+        exp = self.exp
+        if isinstance(node, exp.Paren):
+            return self._condition(node.this, outside=outside, denied=denied)
+        if isinstance(node, exp.Not) and not denied:
+            return self._condition(node.this, outside=outside, denied=True)
+        if isinstance(node, exp.Or) and not denied:
+            sides = (self._condition(one, outside=outside) for one in (node.left, node.right))
+            return f"({'; '.join(sides)})"
+        if isinstance(node, exp.Is) and not (denied and isinstance(node.expression, exp.Null)):
+            raise _RefusedError("NULL")
+        return self._compared(node, outside=outside, denied=denied)
+
+    def _compared(self, node: Any, *, outside: bool, denied: bool) -> str:  # noqa: ANN401  as above
+        exp, form = self.exp, type(node).__name__
+        operands = {
+            "Between": ("this", "low", "high"),
+            "In": ("this",),
+            "Like": ("this",),
+            "Is": ("this",),
+        }.get(form, ("this", "expression") if form in _COMPARED else ())
+        found = [self._value(node.args[one], outside=outside) for one in operands]
+        moments = any(kind is Kind.TIMESTAMP for _, kind in found)
+        texts = [as_moment(text) if moments else text for text, _ in found]
+        match form:
+            case "Is":
+                # A column that a rule reads has a value.
+                return ""
+            case "Between" if not denied:
+                return f"{texts[0]} >= {texts[1]}, {texts[0]} <= {texts[2]}"
+            case "In" if node.expressions:
+                listed = [self._value(one, outside=outside)[0] for one in node.expressions]
+                return one_of(texts[0], listed, denied=denied)
+            case "Like" if isinstance(node.expression, exp.Literal):
+                return alike(texts[0], f"'{node.expression.this}'", denied=denied)
+            case _ if form in _COMPARED:
+                operator = _COMPARED[form]
+                return f"{texts[0]} {_DENIED[operator] if denied else operator} {texts[1]}"
+            case _:
+                raise _RefusedError(f"`{node.sql()[:60]}`")
+
+    # ------------------------------------------------------------------- what is given
+
+    def columns(self, named: Sequence[str]) -> list[_Column]:
+        """Give the columns of the head; the body is made with them."""
+        items = [each for one in self.select.expressions for each in self._starred(one)]
+        group = self._group(items)
+        folding = any(type(one).__name__ in _FOLDED for item in items for one in item.walk())
+        if self.select.args.get("having") or self.select.args.get("group") or folding:
+            self._gather(group)
+        else:
+            self.body = [self._condition(one) for one in self.conditions]
+        outside = self.gathers
+        found: list[_Column] = []
+        for number, item in enumerate(items):
+            inner = item.this if isinstance(item, self.exp.Alias) else item
+            text, kind = self._value(inner, outside=outside)
+            wish = named[number] if number < len(named) else snake(_called(item, inner))
+            found.append(_Column(unused(wish, [one.name for one in found]), kind, text))
+        having = self.select.args.get("having")
+        tests = [] if having is None else list(self._parts(having.this))
+        after = [self._condition(one, outside=True) for one in tests]
+        self._remark(items, merged=not outside)
+        self._remark_nulls()
+        if outside:
+            folds = [text for text, _ in self.folds.values()]
+            self.body = [*self._grouped_atom(), *folds, *after]
+        else:
+            self.body = [*self._atoms(), *self.body]
+        return found
+
+    def _remark(self, items: Sequence[Any], *, merged: bool) -> None:
+        """Say where equal rows, which SQL tells apart, are one row here."""
+        if not merged or self.select.args.get("distinct"):
+            return
+        chosen = {self._root(self._of(one)) for one in items if isinstance(one, self.exp.Column)}
+        for number, use in enumerate(self.uses):
+            key = use.stored.predicate.key
+            if not key or not all(self._root((number, place)) in chosen for place in key):
+                name = use.stored.predicate.name
+                self.view.remarks.append(
+                    f"equal rows of `{self.view.name}` are one row: it has no key of `{name}`"
+                )
+                return
+
+    def _remark_nulls(self) -> None:
+        """Say what SQL leaves out and a rule does not know."""
+        open_ = dict.fromkeys(
+            f"`{use.stored.predicate.columns[place].name}`"
+            for use in self.uses
+            for place in sorted(use.read)
+            if use.stored.predicate.columns[place].attributes.get("null") in {"maybe", "unknown"}
+        )
+        if open_:
+            self.view.remarks.append(
+                f"SQL leaves out what is NULL in {', '.join(open_)}; here it is not known, until"
+                " `@[null = none]` stands before the column"
+            )
+
+    def _starred(self, item: Any) -> Iterator[Any]:  # noqa: ANN401  a node of sqlglot
+        """Write out `*`."""
+        exp = self.exp
+        star = isinstance(item, exp.Star)
+        if not star and not (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            yield item
+            return
+        for use in self.uses:
+            if star or use.alias == item.table.casefold():
+                for name in use.stored.columns:
+                    yield exp.column(name, table=use.alias)
+
+    def _group(self, items: Sequence[Any]) -> list[Any]:
+        group = self.select.args.get("group")
+        found = []
+        for one in group.expressions if group is not None else ():
+            if isinstance(one, self.exp.Literal) and one.this.isdigit():
+                item = items[int(one.this) - 1]
+                found.append(item.this if isinstance(item, self.exp.Alias) else item)
+            else:
+                aliased = {each.alias: each.this for each in items if each.alias}
+                found.append(aliased.get(one.name, one))
+        if not all(isinstance(one, self.exp.Column) for one in found):
+            raise _RefusedError("GROUP BY of what is no column")
+        return found
+
+    def _gather(self, group: Sequence[Any]) -> None:
+        """Write the relation of the joined rows, which are counted and added up."""
+        self.grouped = [self._variable(self._of(one)) for one in group]
+        kinds = {self._variable(self._of(one)): self._kind(self._of(one)) for one in group}
+        self.keys: list[str] = []
+        for number, use in enumerate(self.uses):
+            key = use.stored.predicate.key
+            if not key:
+                table = use.stored.predicate.name
+                hint = f"say what tells its rows apart: `@[key = ...]` before `.decl {table}`"
+                raise _RefusedError(f"counting rows of `{table}`, which has no key,", hint)
+            for place in key:
+                variable = self._variable((number, place))
+                kinds[variable] = self._kind((number, place))
+                self.keys += [variable] if variable not in self.grouped else []
+        self.kinds = kinds
+        self.tests = [self._condition(one) for one in self.conditions]
+        self.base = {number: {*use.read} for number, use in enumerate(self.uses)}
+        self.gathers = True
+        self._rows_with(())
+
+    def _rows_with(self, places: Sequence[tuple[int, int]]) -> str:
+        """Write the relation of the joined rows with what a total reads; give its name.
+
+        What may be NULL is read for those totals only that are about it.
+        """
+        read = {self._variable(place): self._kind(place) for place in places}
+        more = {name: kind for name, kind in read.items() if name not in self.kinds}
+        wish = "_".join([self.view.name, "rows", *([str(self.number + 1)] if self.number else [])])
+        name = "_".join([wish, *more])
+        if name not in self.rows:
+            kinds = {**self.kinds, **more}
+            self.rows[name] = tuple(kinds)
+            declared = ", ".join(f"{one}: {kind.value}" for one, kind in kinds.items())
+            self.view.declared.append(f".decl {name}({declared})")
+            head = ", ".join(f"?{one}" for one in kinds)
+            columns = {number: {*found} for number, found in self.base.items()}
+            for number, place in places:
+                columns[number].add(place)
+            body = ", ".join([*self._atoms(columns), *filter(None, self.tests)])
+            self.view.rules.append(once_read(f"{name}({head}) :- {body}."))
+        return name
+
+    def _grouped_atom(self) -> list[str]:
+        named = ", ".join(f"{name} = ?{name}" for name in self.grouped)
+        return [f"{self._rows_with(())}({named})"] if self.grouped else []
+
+    def _folded(self, node: Any) -> tuple[str, Kind]:  # noqa: ANN401  as above
+        """Write a total over a group; give the variable that has it."""
+        said = node.sql()
+        if said in self.folds:
+            return f"?{self._result([*self.folds].index(said))}", self.folds[said][1]
+        function, argument = _FOLDED[type(node).__name__], node.this
+        if isinstance(argument, self.exp.Distinct):
+            raise _RefusedError(
+                f"`{said}`", "import a view of the distinct values, and count these"
+            )
+        target, kind, places = "", Kind.NUMBER, list[tuple[int, int]]()
+        if argument is not None and not isinstance(argument, self.exp.Star):
+            target, kind = self._value(argument)
+            places = [self._of(one) for one in argument.find_all(self.exp.Column)]
+        read = [self._variable(one) for one in places]
+        if function == "count":
+            target, kind = "", Kind.NUMBER
+        elif function == "mean" and kind is not Kind.DECIMAL:
+            kind = Kind.FLOAT
+        cells = {name: f"?{name}" for name in self.grouped}
+        for name in (*self.keys, *read):
+            mine = name in read and function != "count"
+            cells.setdefault(name, f"?{name}" if mine else f"_{name}")
+        cells |= {name: f"?{name}" for name in read if function != "count"}
+        inside = ", ".join(f"{name} = {cell}" for name, cell in cells.items())
+        variable = self._result(len(self.folds))
+        asked = f"{function} {target}".strip()
+        literal = f"?{variable} = {asked} : {{ {self._rows_with(places)}({inside}) }}"
+        self.folds[said] = (literal, kind)
+        return f"?{variable}", kind
+
+    def _result(self, place: int) -> str:
+        return f"total_{place + 1}"
+
+    def _atoms(self, reading: Mapping[int, set[int]] | None = None) -> list[str]:
+        """Write an atom for each table."""
+        found = []
+        for number, use in enumerate(self.uses):
+            columns = use.stored.predicate.columns
+            mine = {*use.read} if reading is None else reading[number]
+            read = sorted(mine) or [*use.stored.predicate.key][:1] or [0]
+            cells = ", ".join(
+                f"{columns[place].name} = ?{self._variable((number, place))}"
+                if place in mine
+                else f"{columns[place].name} = _"
+                for place in read
+            )
+            found.append(f"{use.stored.predicate.name}({cells})")
+        return found
+
+
+def _called(item: Any, inner: Any) -> str:  # noqa: ANN401  nodes of sqlglot
+    """Name a column as SQL does, and a total by what it is about."""
+    read = [one.name for one in inner.walk() if type(one).__name__ == "Column"]
+    if item.alias or type(inner).__name__ == "Column":
+        return str(item.alias_or_name)
+    return "_".join([inner.key, *read[:1]]) if read else "rows"
+
+
+def once_read(rule: str) -> str:
+    """Write `_x` for a variable that stands once in a rule: its column is read, and no more."""
+    counted = Counter(_VARIABLE.findall(_QUOTED.sub("", rule)))
+    return _CELL.sub(lambda one: f" = _{one[1]}" if counted[one[1]] == 1 else one[0], rule)
+
+
+_VARIABLE: Final = re.compile(r"\?([A-Za-z_]\w*)")
+_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CELL: Final = re.compile(r" = \?([A-Za-z_]\w*)(?=[,)])")
+_MOMENT: Final = re.compile(r'"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?(?:\.0+)?Z?)?"')
+
+
+def as_moment(text: str) -> str:
+    """Write a text of SQL that is compared with a moment as one, in UTC."""
+    found = _MOMENT.fullmatch(text)
+    return f'"{found[1]}T{found[2] or "00:00"}{found[3] or ":00"}Z"' if found else text
+
+
+def snake(name: str) -> str:
+    """Write a name of SQL as a name of the language."""
+    return identifier(name, (), "result")
+
+
+def unused(wish: str, taken: Sequence[str]) -> str:
+    """Give a name that is not taken yet."""
+    return identifier(wish, taken, "result")

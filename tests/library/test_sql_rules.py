@@ -1,0 +1,135 @@
+"""SQL as rules: what comes out is what SQLite says, and what has no counterpart is named."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from contextlib import closing
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from constat import Session
+from constat.evaluation import Verdict
+from constat.session.answers import Computed
+from tests.cli.running import Ran, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA: Final = """
+CREATE TABLE owner (id INTEGER PRIMARY KEY, name TEXT NOT NULL, city TEXT);
+CREATE TABLE animal (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL REFERENCES owner, kind TEXT,
+  weight INTEGER, born TEXT NOT NULL);
+CREATE TABLE visit (animal INTEGER NOT NULL REFERENCES animal, number INTEGER NOT NULL,
+  cost INTEGER NOT NULL, PRIMARY KEY (animal, number));
+INSERT INTO owner VALUES (1, 'Ada', 'Rome'), (2, 'Bob', NULL), (3, 'Cid', 'Bonn');
+INSERT INTO animal VALUES (1, 1, 'dog', 30, '2020-01-05'), (2, 1, 'cat', 4, '2021-02-01'),
+  (3, 2, 'dog', NULL, '2019-07-09'), (4, 2, 'dog', 30, '2020-01-05'), (5, 3, NULL, 7, '2022-03-03');
+INSERT INTO visit VALUES (1, 1, 50), (1, 2, 50), (2, 1, 20), (4, 1, 50), (5, 1, 9), (3, 1, 0);
+"""
+CERTAIN: Final = frozenset({Verdict.PROVED, Computed.CERTAIN})
+NAMED: Final = {
+    "columns": "SELECT name, city FROM owner WHERE id > 1",
+    "a join": "SELECT o.name, a.id FROM owner o JOIN animal a ON a.owner = o.id WHERE a.weight > 5",
+    "a join by commas": "SELECT o.id, a.id FROM owner o, animal a WHERE a.owner = o.id",
+    "equal rows are added up": "SELECT SUM(cost), COUNT(*) FROM visit",
+    "a group": "SELECT kind, COUNT(*), SUM(weight), MIN(born) FROM animal GROUP BY kind",
+    "a group of a join": (
+        "SELECT o.name, SUM(v.cost) FROM owner o JOIN animal a ON a.owner = o.id"
+        " JOIN visit v ON v.animal = a.id GROUP BY o.name HAVING SUM(v.cost) > 10"
+    ),
+    "a group by number": "SELECT owner, MAX(weight) FROM animal GROUP BY 1",
+    "a mean": "SELECT owner, AVG(weight) FROM animal GROUP BY owner",
+    "alternatives": "SELECT id FROM animal WHERE kind IN ('cat', 'bird') OR weight >= 30",
+    "between and like": "SELECT id FROM owner WHERE id BETWEEN 1 AND 2 AND name LIKE '%d%'",
+    "what is there": "SELECT id FROM owner WHERE city IS NOT NULL",
+    "denied": "SELECT id FROM owner WHERE NOT name LIKE 'A%' AND id NOT IN (3, 4)",
+    "a calculation": "SELECT id, weight * 2 + 1 FROM animal WHERE weight - 1 > owner",
+    "days": "SELECT id FROM animal WHERE born >= '2020-01-05'",
+    "all columns": "SELECT * FROM visit WHERE cost <> 50",
+    "a union": "SELECT id FROM owner UNION SELECT cost FROM visit",
+    "a count of what is there": "SELECT COUNT(weight) FROM animal",
+    "nothing in a group": "SELECT kind, COUNT(*) FROM animal WHERE id > 90 GROUP BY kind",
+}
+REFUSED: Final = {
+    "SELECT o.id FROM owner o LEFT JOIN animal a ON a.owner = o.id": "OUTER JOIN",
+    "SELECT id FROM owner LIMIT 3": "LIMIT",
+    "SELECT id FROM owner WHERE city IS NULL": "NULL",
+    "SELECT id FROM owner WHERE id IN (SELECT owner FROM animal)": "a query inside of a query",
+    "SELECT RANK() OVER (ORDER BY id) FROM owner": "WINDOW",
+    "SELECT CASE WHEN id > 1 THEN 2 ELSE 3 END FROM owner": "CASE",
+    "SELECT id FROM owners": "the table `owners`",
+    "SELECT nam FROM owner": "the column `nam`",
+    "SELECT name, COUNT(*) FROM owner": "not in GROUP BY",
+    "SELECT id FROM owner WHERE name = id": "whose sides are symbol and number",
+    "SELECT COUNT(DISTINCT kind) FROM animal": "COUNT(DISTINCT kind)",
+    "SELECT COALESCE(city, 'x') FROM owner": "NULL",
+    "DELETE FROM owner": "DELETE",
+    "CREATE TABLE x (a INTEGER)": "CREATE TABLE",
+    "SELECT UPPER(name) FROM owner": "UPPER(name)",
+    "SELECT o.id FROM owner p": "`o`",
+}
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clinic")
+    with closing(sqlite3.connect(folder / "clinic.sqlite")) as connection:
+        connection.executescript(SCHEMA)
+    with contextlib.chdir(folder):
+        assert run("init", "clinic.sqlite").code == 0
+    sources = folder / "rules" / "sources.dl"
+    # As SQL has it: a NULL is no value.
+    sources.write_text(sources.read_text("utf-8").replace("null = maybe", "null = none"), "utf-8")
+    return folder
+
+
+def imported(clinic: Path, text: str, *more: str) -> Ran:
+    (clinic / "own.sql").write_text(text, "utf-8")
+    with contextlib.chdir(clinic):
+        return run("rules", "import", "own.sql", *more)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_rules_say_what_sqlite_says(clinic: Path, name: str) -> None:
+    own = clinic / "rules" / "own.dl"
+    done = imported(clinic, f"CREATE VIEW own AS {NAMED[name]};", "--output", "rules/own.dl")
+    assert done.code == 0, done
+    with closing(sqlite3.connect(clinic / "clinic.sqlite")) as connection:
+        cursor = connection.execute(NAMED[name])
+        width = len(cursor.description)
+        # A row with a NULL is none here: a rule gives values.
+        wanted = {row for row in cursor if None not in row}
+    try:
+        with Session(clinic) as session:
+            found = session.query(f"own({', '.join(f'?c{n}' for n in range(width))})")
+            rows = {tuple(map(_plain, one.values)) for one in found.rows if one.verdict in CERTAIN}
+    finally:
+        own.unlink()
+    assert rows == {tuple(map(_plain, row)) for row in wanted}
+
+
+def _plain(cell: object) -> object:
+    return float(cell) if isinstance(cell, int | float | Decimal) else cell
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_has_no_counterpart_is_named(clinic: Path, query: str) -> None:
+    done = imported(clinic, query, "--output", "rules/refused.dl")
+    assert done.code == 2, done
+    assert "C0461" in (done.out + done.err)
+    assert REFUSED[query] in (done.out + done.err)
+    assert not (clinic / "rules" / "refused.dl").exists()
+
+
+def test_what_sql_does_otherwise_is_said(clinic: Path) -> None:
+    text = (
+        "SELECT name FROM owner ORDER BY name; SELECT id FROM owner UNION ALL SELECT 1 FROM owner"
+    )
+    done = imported(clinic, text)
+    assert done.code == 0
+    for one in ("ORDER BY is left out", "equal rows of `result` are one row", "UNION ALL"):
+        assert one in (done.out + done.err)
+    assert "C0460" in imported(clinic, "SELECT FROM WHERE").out
