@@ -18,7 +18,7 @@ from constat.catalog.schema.words import identifier
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
 from constat.frozen import frozen
 from constat.library.pydatalog_rules import Imported
-from constat.logic import Kind
+from constat.logic import Column, Kind, Predicate
 from constat.syntax.formatting import format_text
 from constat.syntax.mistakes.habits import alike, one_of
 from constat.syntax.printing import print_text
@@ -26,7 +26,6 @@ from constat.syntax.printing import print_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from constat.logic import Predicate
 
 # Rows of SQL may be equal, and rows of a relation are not: where rows are counted or added up, the
 # keys of all tables stand beside what is read, in a relation of its own. The tree is sqlglot's,
@@ -85,7 +84,7 @@ class _Use:
 def stored_tables(predicates: Sequence[Predicate], dialects: Mapping[str, str]) -> list[Stored]:
     """Find the predicates whose query reads columns of one table as they are."""
     import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
-    from sqlglot import exp  # noqa: PLC0415  as above
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     found = []
     for one in predicates:
@@ -181,8 +180,6 @@ class _View:
     def _note(self, known: list[Stored], columns: Sequence[_Column]) -> None:
         """Let later statements of the file read this view."""
         names = tuple(one.name for one in columns)
-        from constat.logic import Column, Predicate  # noqa: PLC0415  only here
-
         made = tuple(Column(one.name, one.kind.value, one.kind) for one in columns)
         known.append(Stored(Predicate(self.name, made), self.name.casefold(), names))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -91,10 +92,8 @@ class Locale:
 
         A number in parentheses, or with the minus behind it, is negative.
         """
-        group, mark = re.escape(self.group), re.escape(self.mark)
-        groups = rf"\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}"
         spelled = _signed(words[: _LONGEST + 1].translate(_BLANKS))
-        found = re.match(rf"([+-]?)({groups}|\d+)(?:{mark}(\d+))?\Z", spelled, re.ASCII)
+        found = _number_form(self.group, self.mark).match(spelled)
         if found is None:
             return ""
         whole = found[2].replace(self.group, "")
@@ -109,9 +108,7 @@ class Locale:
 
         A time of day may stand behind it, from 0 to 23 hours, and stays.
         """
-        names = {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})"}
-        form = "".join(names.get(letter, re.escape(letter)) for letter in self.day)
-        found = re.match(rf"{form}(?:,? +{_TIME})?\Z", words.strip(), re.ASCII)
+        found = _day_form(self.day).match(words.strip())
         if found is None:
             return ""
         time = f" {int(found['hour']):02}:{found['minute']}" if found["hour"] else ""
@@ -127,6 +124,21 @@ class Locale:
             head, last = head[: -self.groups], head[-self.groups :]
             parts.append(last)
         return self.group.join(reversed(parts))
+
+
+@lru_cache(maxsize=64)
+def _number_form(group: str, mark: str) -> re.Pattern[str]:
+    """Compile what numbers of a locale look like: each cell of a file is held against it."""
+    group, mark = re.escape(group), re.escape(mark)
+    groups = rf"\d{{1,3}}(?:{group}\d{{2,3}})*{group}\d{{3}}"
+    return re.compile(rf"([+-]?)({groups}|\d+)(?:{mark}(\d+))?\Z", re.ASCII)
+
+
+@lru_cache(maxsize=64)
+def _day_form(day: str) -> re.Pattern[str]:
+    names = {"Y": r"(?P<Y>\d{4})", "m": r"(?P<m>\d{1,2})", "d": r"(?P<d>\d{1,2})"}
+    form = "".join(names.get(letter, re.escape(letter)) for letter in day)
+    return re.compile(rf"{form}(?:,? +{_TIME})?\Z", re.ASCII)
 
 
 def without_unit(words: str, unit: str) -> str:

@@ -622,7 +622,7 @@ def _grouped(
 
 
 def _listed(one: DraftedPredicate, predicates: Sequence[DraftedPredicate]) -> FirstRule:
-    """Say of a table that stands alone that a value is in it."""
+    """Say of a table that stands alone that a value is in it, how many there are, and the sum."""
     named = one.key[0] if one.key else one.columns[0].name
     column = next(each for each in one.columns if each.name == named)
     name = identifier(f"is in {one.name}", [other.name for other in predicates], "is")
@@ -632,7 +632,57 @@ def _listed(one: DraftedPredicate, predicates: Sequence[DraftedPredicate]) -> Fi
         f'@[id = FIRST1]\n@[says = "{spoken} has {{{named}}}"]\n'
         f"{name}(?{named}) :- {one.name}({named} = ?{named})."
     )
-    return FirstRule(name, _text(items), (one, column))
+    counted = ""
+    if one.key:
+        several = plural_of(one)
+        counted = identifier(f"number of {several}", [other.name for other in predicates], "rows")
+        items += _totals(one, counted, several)
+    return FirstRule(name, _text(items), (one, column), None, counted)
+
+
+def _totals(one: DraftedPredicate, counted: str, several: str) -> str:
+    """Write how many rows a table has, and the sum of its first amount that no row lacks."""
+    key = {each: f"_{each}" for each in one.key}
+    rows = ", ".join(f"{name} = {cell}" for name, cell in key.items())
+    text = (
+        f'\n\n@[says = "the number of {several} is {{rows}}"]\n.decl {counted}(rows: number)\n'
+        f"@[id = FIRST2]\n{counted}(?rows) :- ?rows = count : {{ {one.name}({rows}) }}."
+    )
+    amount = next(
+        (
+            each
+            for each in one.columns
+            if each.kind in {Kind.DECIMAL, Kind.FLOAT}
+            and each.name not in key
+            and not null_word(one, each)
+        ),
+        None,
+    )
+    if amount is None:
+        return text
+    total = identifier(f"total {amount.name} of {several}", [one.name, counted], "total")
+    spoken = amount.name.replace("_", " ").strip()
+    return text + (
+        f'\n\n@[says = "the total {spoken} of {several} is {{total}}"]\n'
+        f".decl {total}(total: {amount.kind.value})\n@[id = FIRST3]\n"
+        f"{total}(?total) :- ?total = sum ?{amount.name} : "
+        f"{{ {one.name}({rows}, {amount.name} = ?{amount.name}) }}."
+    )
+
+
+def _tries(rule: FirstRule) -> str:
+    """Say what to ask first: everybody, a no, and the numbers. No value of the source is in it."""
+    key = rule.subject[1]
+    nobody = {Kind.NUMBER: "-1", Kind.SYMBOL: '"nobody"'}.get(key.kind, "")
+    some = "which there are" if rule.pointing is None else "who has any"
+    lines = [(some, "query", f"{rule.name}(?{key.name})")]
+    if nobody:
+        lines.append(("a no, and what was looked at", "prove", f"{rule.name}({nobody})"))
+    if rule.counted:
+        cells = "?n" if rule.pointing is None else f"?{key.name}, ?n"
+        lines.append(("the numbers", "query", f"{rule.counted}({cells})"))
+    told = (f"//     constat {verb} {shlex.quote(goal)}    # {what}" for what, verb, goal in lines)
+    return "\n// To ask first:\n//\n" + "\n".join(told) + "\n"
 
 
 def _text(items: str, plan: str = "") -> str:
@@ -763,7 +813,7 @@ def start(
         rule, value = _with_value(project, first_rules(predicates))
         texts = {
             SOURCES: draft_text(predicates, begun.name, dialect_of(project, begun.name)),
-            FIRST: rule.text,
+            FIRST: rule.text + _tries(rule),
             CASE: first_case(rule),
             PLAN: first_plan(rule),
             ".gitignore": IGNORED,
@@ -1123,7 +1173,7 @@ def _signatures(rule: FirstRule) -> Iterator[str]:
     column = rule.subject[1]
     declared = f"{column.name}: {column.kind.value}"
     if rule.counted:
-        yield f"{rule.counted}({declared}, number)"
+        yield f"{rule.counted}({'' if rule.pointing is None else f'{declared}, '}number)"
     yield f"{rule.name}({declared})"
 
 

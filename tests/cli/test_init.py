@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tests.cli.running import run
@@ -193,3 +194,41 @@ def test_what_another_language_takes_for_a_variable_is_said(tmp_path: Path) -> N
     assert "if a variable is meant, write ?dept" in ran.err
     ran = run("prove", "emp(1, sales, ?s)", "--project", project)
     assert "variable" not in ran.err
+
+
+def begun(folder: Path, schema: str) -> Path:
+    with closing(sqlite3.connect(folder / "data.sqlite")) as connection:
+        connection.executescript(schema)
+    assert run("init", folder / "data.sqlite", "--directory", folder).code == 0
+    return folder / "rules"
+
+
+def test_a_table_that_stands_alone_teaches_a_yes_a_no_a_count_and_a_sum(tmp_path: Path) -> None:
+    rules = begun(
+        tmp_path,
+        "CREATE TABLE sales (id INTEGER PRIMARY KEY, amount REAL NOT NULL, day DATE);"
+        "INSERT INTO sales VALUES (1, 2.5, '2024-01-01'), (2, 7.25, '2024-01-02');",
+    )
+    tried = [line for line in (rules / "first.dl").read_text("utf-8").splitlines() if "# " in line]
+    codes = []
+    for line in tried:
+        _, _, verb, goal, *_ = shlex.split(line)
+        codes.append(run(verb, goal, "--project", tmp_path).code)
+    assert codes == [0, 5, 0], tried
+    assert "2" in run("query", "number_of_sales(?n)", "--project", tmp_path).out
+    assert "9.75" in run("query", "total_amount_of_sales(?t)", "--project", tmp_path).out
+
+
+def test_words_of_tables_are_those_that_their_keys_and_names_say(tmp_path: Path) -> None:
+    rules = begun(
+        tmp_path,
+        "CREATE TABLE Tiere (TierNr INTEGER PRIMARY KEY, Name TEXT NOT NULL);"
+        "CREATE TABLE tblBikes_V2 (id INTEGER PRIMARY KEY, tier INTEGER REFERENCES Tiere);"
+        "CREATE TABLE damage (a INTEGER, b INTEGER);"
+        "INSERT INTO Tiere VALUES (1, 'Rex'), (2, 'Lux'); INSERT INTO tblBikes_V2 VALUES (1, 1);"
+        "INSERT INTO damage VALUES (1, 2);",
+    )
+    drafted = (rules / "sources.dl").read_text("utf-8")
+    for sentence in ("tier {tier_nr}: name {name}", "bike {id} of ", "damage: a {a}, b {b}"):
+        assert f'"{sentence}' in drafted, drafted
+    assert "the number of bikes of tier {tier_nr}" in (rules / "first.dl").read_text("utf-8")

@@ -110,6 +110,7 @@ _LONGEST_COMMENT: Final = 160
 _LONGEST_REMARK: Final = 500
 NO_REMARKS: Final[Mapping[str, Sequence[str]]] = MappingProxyType({})
 _NAMING: Final = ("id", "ids", "key", "no", "nr", "number", "code", "zip")
+_NAMED: Final = frozenset((word,) for word in (*_NAMING, "name", "title", "email"))
 _HISSING: Final = ("s", "x", "ch", "sh")
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 _UNITS: Final = MappingProxyType(
@@ -560,14 +561,40 @@ _GERMAN: Final = (
 """How German names of tables end, and what makes several of them."""
 
 
+_OF_TABLES: Final = frozenset({"tbl", "tab", "table", "tabelle"})
+_MOST_ENDING: Final = 3
+
+
+def _table_words(one: DraftedPredicate) -> tuple[str, ...]:
+    """Give the words of a table's name without what says that it is one: `tblBikes_V2` is bikes."""
+    words = words_of(one.name.rstrip("_"))
+    if len(words) > 1 and words[0] in _OF_TABLES:
+        words = words[1:]
+    if len(words) > 2 and words[-2] == "v" and words[-1].isdigit():  # noqa: PLR2004  a word, v, 2
+        words = words[:-2]
+    return words or (one.name,)
+
+
+def _named_by_key(one: DraftedPredicate) -> tuple[str, ...]:
+    """Give the noun that a key is the number of: of `Tiere` with the key `TierNr` it is `tier`."""
+    *first, last = _table_words(one)
+    words = words_of(one.key[0]) if len(one.key) == 1 else ()
+    if len(words) < 2 or words[-1] not in _NAMING or len(words[-2]) <= _MOST_ENDING:  # noqa: PLR2004
+        return ()
+    ending = last.removeprefix(words[-2])
+    return (*first, words[-2]) if 0 < len(ending) <= _MOST_ENDING and ending != last else ()
+
+
 def noun_of(one: DraftedPredicate) -> str:
     """Name one row of a table: `order line` for the table `order_lines`."""
-    return " ".join(singular(words_of(one.name.rstrip("_")))) or one.name
+    return " ".join(_named_by_key(one) or singular(_table_words(one)))
 
 
 def plural_of(one: DraftedPredicate) -> str:
     """Name several rows of a table: `order lines`, also where the table is called `OrderLine`."""
-    *first, last = words_of(one.name.rstrip("_")) or (one.name,)
+    if _named_by_key(one):
+        return " ".join(_table_words(one))
+    *first, last = _table_words(one)
     german = next((more for end, more in _GERMAN if last.endswith(end)), "")
     if german:
         last += german
@@ -581,6 +608,10 @@ def plural_of(one: DraftedPredicate) -> str:
 def _sentence(one: DraftedPredicate) -> str:
     """Say every column once: the key as the subject, then what it belongs to, then the rest."""
     subject = one.key or tuple(column.name for column in one.columns[:1])
+    if not one.key and len(one.columns) > 1 and words_of(subject[0])[-1:] not in _NAMED:
+        # Nothing says that its first column is what a row is known by.
+        told = ", ".join(f"{_label(one, each.name)} {{{each.name}}}" for each in one.columns)
+        return f"{noun_of(one)}: {told}"
     pointing = _pointing(one)
     owners = [name for name in pointing if name not in subject and not _may_lack(one, name)]
     rest = [each.name for each in one.columns if each.name not in {*subject, *owners}]
