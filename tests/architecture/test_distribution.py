@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -44,6 +45,17 @@ def test_the_wheel_holds_no_tests_and_carries_the_licence(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.startswith("tests/")]
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_no_link_of_the_page_of_the_package_leads_nowhere(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        page = archive.read(name).decode().partition("\n\n")[2]
+    assert page.startswith("# Constat")
+    assert [one for one in re.findall(r"\]\(([^)]*)\)", page) if "://" not in one] == []
+    # What a link is called is still there.
+    assert "docs/server.md" in page
+    assert "](docs/server.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_wheel_holds_the_rules_of_memory_and_finds_them(wheel: Path, tmp_path: Path) -> None:
