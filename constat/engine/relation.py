@@ -255,8 +255,8 @@ def key_getter(places: Sequence[int]) -> Callable[[Sequence[Slot]], Key]:
 def tuple_getter(places: Sequence[int]) -> Callable[[Sequence[Slot]], tuple[Slot, ...]]:
     """A function from a tuple to the tuple of those places."""
     if len(places) == 1:
-        place = places[0]
-        return lambda row: (row[place],)
+        # Of a tuple a slice is a tuple, and no code of Python runs for each row.
+        return itemgetter(slice(places[0], places[0] + 1))
     if not places:
         return lambda _: ()
     return itemgetter(*places)

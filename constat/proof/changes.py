@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from constat.evaluation import Clock, DemandEntry, Outcome
-    from constat.logic import Predicate, Row
+    from constat.logic import OpenRow, Predicate, Row
 
 _HOLDS, _UNKNOWN, _FAILS = "holds", "unknown", "does not hold"
 
@@ -92,11 +92,9 @@ class _Comparison:
 
     def changes(self) -> list[Change]:
         """Give the changes, in the order of rows."""
-        rows = {
-            row
-            for row in self.before.rows.keys() | self.after.rows.keys()
-            if self.before.rows.get(row) != self.after.rows.get(row)
-        }
+        before, after = self.before.rows, self.after.rows
+        rows = {row for row, state in before.items() if after.get(row) != state}
+        rows |= after.keys() - before.keys()
         differing = [
             (row, was, now)
             for row in sorted(rows, key=row_order)
@@ -166,14 +164,14 @@ class _Side:
     def __init__(self, world: World, name: str) -> None:
         self.world = world
         self.name = name
-        self.rows: dict[Row, str] = {}
-        for row in world.outcome.rows(name, POSSIBLE):
-            if OPEN not in row:
-                self.rows[row] = _UNKNOWN  # type: ignore[index]  # ground
-        for row in world.outcome.rows(name, ACCEPTED):
-            if OPEN not in row:
-                self.rows[row] = _HOLDS  # type: ignore[index]  # ground
-        self._shapes = [row for row in world.outcome.rows(name, POSSIBLE) if OPEN in row]
+        told: dict[OpenRow, str] = dict.fromkeys(world.outcome.rows(name, ACCEPTED), _HOLDS)
+        weak = [row for row in world.outcome.rows(name, POSSIBLE) if row not in told]
+        told |= dict.fromkeys(weak, _UNKNOWN)
+        # Rows with an open column are kept apart.
+        self._shapes = [row for row in told if OPEN in row]
+        for shape in self._shapes:
+            del told[shape]
+        self.rows: dict[Row, str] = told  # type: ignore[assignment]  # ground
         self._demands = [one for one in world.outcome.demands if one.predicate == name]
 
     def state(self, row: Row) -> str | None:

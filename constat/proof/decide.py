@@ -6,6 +6,7 @@ import time
 from dataclasses import field, replace
 from decimal import Decimal
 from functools import cache, partial
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -412,12 +413,11 @@ class _Deciding:
 
     def shown(self, reading: Reading) -> tuple[Proof, int | None]:
         """Prove the goal; also give the best confidence there is, where it was looked for."""
-        every = answers_in(reading, self.outcome.goal)
-        if not every:
+        answers, left_out = first_answers(reading, self.outcome.goal, self.wanted.most)
+        if not answers:
             raise UnsupportedError("a goal is called proved, and no row of it is certain")
-        answers = every[: self.wanted.most]
         proof = self._first_shown(reading, answers)
-        proof.left_out = len(every) - len(answers)
+        proof.left_out = left_out
         certain = confidence_of(proof) == MILLION
         ranking = self.wanted.ranking
         if not self.wanted.exhaust or (certain and ranking is None):
@@ -578,6 +578,11 @@ def _possible(reading: Reading) -> Proof:
 
 def answers_in(reading: Reading, goal: Atom) -> tuple[Fact, ...]:
     """Return the certain rows that match a goal, in order."""
+    return first_answers(reading, goal, None)[0]
+
+
+def first_answers(reading: Reading, goal: Atom, most: int | None) -> tuple[tuple[Fact, ...], int]:
+    """Return the first certain rows that match a goal, in order, and how many more there are."""
     rows = reading.outcome.rows(goal.predicate, reading.certain)
     names = {term.name for term in goal.terms if isinstance(term, Variable)}
     # Each row of values is an instance of a goal whose terms are different variables.
@@ -588,7 +593,9 @@ def answers_in(reading: Reading, goal: Atom) -> tuple[Fact, ...]:
         if OPEN not in row
         and ((any_values and NullCell not in map(type, row)) or agrees(goal, row))
     ]
-    return tuple([(goal.predicate, row) for row in sorted(found, key=_texts)])
+    few = most is not None and len(found) > most
+    first = nsmallest(most or 0, found, key=_texts) if few else sorted(found, key=_texts)
+    return tuple([(goal.predicate, row) for row in first]), len(found) - len(first)
 
 
 def _texts(row: Row) -> tuple[str, ...]:

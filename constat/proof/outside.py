@@ -201,6 +201,14 @@ class Answers:
         """Return who speaks for an answered pattern."""
         return self.spoken_for[columns][key]
 
+    def take_rows(self, rows: Iterable[Row], grounds: Grounds) -> None:
+        """Add rows with one reason; the first ones at once, as nothing is known of them."""
+        if not self.rows:
+            self.rows.update(dict.fromkeys(rows, (grounds,)))
+            return
+        for row in rows:
+            self.add_row(row, grounds)
+
     def add_row(self, row: Row, grounds: Grounds) -> None:
         """Add a row with one more reason for it."""
         known = self.rows.get(row)
@@ -239,8 +247,7 @@ class AnswerBook:
             grounds = self.grounds(portion.evidence, portion.assumption)
             if answers.take_packed(portion.rows, grounds):
                 continue
-            for row in timely(self._clock, portion.rows):
-                answers.add_row(row, grounds)
+            answers.take_rows(timely(self._clock, portion.rows), grounds)
         for opening in timely(self._clock, call.answer.openings):
             told = opening.filled
             if told is not None:

@@ -126,7 +126,8 @@ def why_not(
 
 _MOST_ASKED: Final = 1_000
 _SECONDS: Final = 10.0
-# All rows of both worlds are compared; to prove each takes ten times as long as to find it.
+# All rows of both worlds are compared; to prove each takes ten times as long as to find it. Of the
+# world as it is, one proof shows the verdict: who wants more of it asks for it.
 _MOST_PROVED: Final = 1_000
 
 
@@ -138,7 +139,8 @@ class WhatIf:
     suppositions, `without_effect` those that nothing asked about, or that hide no row. `changes`
     are the conclusions that differ; of `uncompared` more one world was not asked. `stopped` says
     why one world was not evaluated to its end, so that others may differ. Of a goal with variables
-    each world proves at most 1,000 rows; `left_out` counts others that hold in the supposed one.
+    the real world proves one row and the supposed one at most 1,000; `left_out` counts others that
+    hold in the supposed one.
     """
 
     supposed: tuple[str, ...]
@@ -210,7 +212,7 @@ def what_if(
 
     def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
         with tiers.anew():
-            before = _Side(parts, real, tiers.externals)
+            before = _Side(parts, real, tiers.externals, 1)
             after = _Side(parts, other, overlaid(tiers.externals, other.program, overlay))
             predicates = other.program.program.predicates
             worlds = before.world(), after.world()
@@ -251,7 +253,9 @@ def _over_program(parts: SessionParts, goal: str, *, query: bool) -> AskedGoal:
 class _Side:
     """One of the two worlds."""
 
-    def __init__(self, parts: SessionParts, asked: AskedGoal, externals: Externals) -> None:
+    def __init__(
+        self, parts: SessionParts, asked: AskedGoal, externals: Externals, most: int = _MOST_PROVED
+    ) -> None:
         self.parts = parts
         self.program = program = asked.program
         self.externals = externals
@@ -263,7 +267,7 @@ class _Side:
             asked.atom,
             externals,
             parts.limits,
-            most=_MOST_PROVED,
+            most=most,
             every=any(not isinstance(term, Constant) for term in asked.atom.terms),
             observe=parts.observe,
         )

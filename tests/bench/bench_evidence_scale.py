@@ -31,6 +31,8 @@ from tests.report.certificates import deep
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_COLLECTION: Final = (50_000, 20, 20)
+"""As `constat.__main__` has it."""
 CELLS: Final = 5_000
 NODES: Final = 50_000
 ROWS: Final = 1_000_000
@@ -80,7 +82,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--here", action="store_true", help="in this process")
+    parser.add_argument("--as-command", action="store_true", help="collect as the command line")
     given = parser.parse_args()
+    if given.as_command:
+        gc.set_threshold(*_COLLECTION)
     for name in given.names or QUESTIONS:
         if given.here:
             with TemporaryDirectory() as place:
@@ -89,6 +94,7 @@ def main() -> int:
             sys.stdout.write(f"{name}: {told}; {most:,.0f} MB at most\n")
         else:
             command = [sys.executable, "-m", __spec__.name, name, "--here"]
+            command += ["--as-command"] * given.as_command
             subprocess.run(command, check=True, env=os.environ)
     return 0
 
