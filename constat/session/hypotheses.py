@@ -213,7 +213,8 @@ def what_if(
     def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
         with tiers.anew():
             before = _Side(parts, real, tiers.externals, 1)
-            after = _Side(parts, other, overlaid(tiers.externals, other.program, overlay))
+            changed_externals = overlaid(tiers.externals, other.program, overlay)
+            after = _Side(parts, other, changed_externals, _MOST_PROVED)
             predicates = other.program.program.predicates
             worlds = before.world(), after.world()
             names, clock = _compared(before, after), parts.limits.running()
@@ -254,7 +255,7 @@ class _Side:
     """One of the two worlds."""
 
     def __init__(
-        self, parts: SessionParts, asked: AskedGoal, externals: Externals, most: int = _MOST_PROVED
+        self, parts: SessionParts, asked: AskedGoal, externals: Externals, most: int
     ) -> None:
         self.parts = parts
         self.program = program = asked.program

@@ -147,6 +147,7 @@ def test_of_many_rows_all_are_compared_and_some_are_proved(
         wider = session.what_if("free(?i)", add=["blocked(14)", "blocked(3)"])
     assert [(one.kind, one.after) for one in found.changes] == [("appeared", "free(7)")]
     assert (found.left_out, found.after.tree.roots[5:]) == (9, ())
+    assert (found.before.verdict.value, len(found.before.tree.roots)) == ("PROVED", 1)
     assert check_certificate(found.certificate).accepted
     assert [one.before for one in wider.changes] == ["free(3)", "free(14)"]
 
