@@ -402,12 +402,20 @@ class Compared:
     """How a column is compared with values of its declared kind.
 
     `operand` stands for a value, `besides` says which of its cells are no values, by `{0}`;
-    `ordered` where the source also orders them as it is done here.
+    `ordered` where the source also orders them as it is done here. `above` and `below` say which of
+    those cells a range with one end leaves out, where it has the others.
     """
 
     operand: str = "?"
     besides: str = ""
     ordered: bool = True
+    above: str = ""
+    below: str = ""
+
+    def beside(self, operator: str) -> str:
+        """Say which cells are no values and outside of a range."""
+        ends = {">": self.above, "<": self.below}
+        return ends.get(operator[0]) or self.besides
 
 
 def ranged(question: Question, ranges: Sequence[tuple[Range, Compared, bool]]) -> Question:
@@ -417,7 +425,8 @@ def ranged(question: Question, ranges: Sequence[tuple[Range, Compared, bool]]) -
     for one, compared, nullable in ranges:
         column = f"c{one.column}"
         condition = f"{column} {one.operator} {compared.operand}"
-        beside = [compared.besides.format(column)] if compared.besides else []
+        no_values = compared.beside(one.operator)
+        beside = [no_values.format(column)] if no_values else []
         beside += [f"{column} IS NULL"] if nullable else []
         conditions.append(f"({' OR '.join([condition, *beside])})" if beside else condition)
         sent.append(_ranging(one.value))

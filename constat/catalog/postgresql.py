@@ -94,7 +94,10 @@ _PLACES: Final = 12
 _WHOLE_DIGITS: Final = 26
 _NAN: Final = "{0} = 'NaN'"
 _BEYOND: Final = "abs({0}) >= 1e26 OR scale({0}) > 12"
-_NO_FLOAT: Final = "{0} >= 'Infinity' OR {0} = '-Infinity'"
+# NaN is the greatest of all floats there.
+_BEYOND_FLOATS: Final = "{0} >= 'Infinity'"
+_BELOW_FLOATS: Final = "{0} = '-Infinity'"
+_NO_FLOAT: Final = f"{_BEYOND_FLOATS} OR {_BELOW_FLOATS}"
 _NO_YEAR: Final = "{0} < '0001-01-01' OR {0} >= '10000-01-01'"
 # The exact form of a column with which the server computes, and which of its cells are none.
 _LONG: Final = f"octet_length({{0}}) > {_LONGEST_TEXT}"
@@ -120,7 +123,12 @@ _COMPARED: Final = MappingProxyType(
     {
         **{(Kind.NUMBER, one): Compared() for one in (_INT2, _INT4, _INT8)},
         **{(Kind.FLOAT, one): Compared("?::float8") for one in (_INT2, _INT4)},
-        **{(Kind.FLOAT, one): Compared("?::float8", _NO_FLOAT) for one in (_FLOAT4, _FLOAT8)},
+        **{
+            (Kind.FLOAT, one): Compared(
+                "?::float8", _NO_FLOAT, above=_BELOW_FLOATS, below=_BEYOND_FLOATS
+            )
+            for one in (_FLOAT4, _FLOAT8)
+        },
         **{(Kind.SYMBOL, one): Compared(ordered=False) for one in (_TEXT, _VARCHAR, _BPCHAR)},
         (Kind.DATE, _DATE): Compared("?::date", _NO_YEAR),
         (Kind.TIMESTAMP, _TIMESTAMP): Compared("?::timestamp", _NO_YEAR),

@@ -8,6 +8,7 @@ form is refused (`StrategyError`) before anything is asked. Nothing is written a
 
 from __future__ import annotations
 
+from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,12 @@ FAILED: Final = "constat: "
 STATEMENT: Final = "PostgreSQL's statement"
 RECURSION: Final = "PostgreSQL's recursion"
 _EXACT_FLOATS: Final = 1 << 53
+# The parts of which floats are added up exactly.
+_COARSE: Final = 1 << 9
+_FINE: Final = 1 << 62
+# Exactly: a product would be rounded.
+_LEAST: Final = Decimal((0, tuple(map(int, str(5**71))), -71))
+_SMALL: Final = 2.0**-18
 _LAST: Final = "last_round"
 _MOST_STATED: Final = 1_000
 # A quotient of the types that stand there, which fails where the divisor is zero.
@@ -113,16 +120,44 @@ class PostgresFunctions(Functions):
     def folded(
         self, function: str, kind: Kind | None, result: Kind, target: exp.Expr | None
     ) -> exp.Expr:
-        """The aggregate of a group; a sum of floats depends on their order, and is none here."""
+        """The aggregate of a group; a mean of floats would be rounded twice, and is none here."""
         if target is not None and kind is not None:
             if kind is Kind.UNSIGNED:
                 raise StrategyError(f"PostgreSQL has no exact form of {function} over unsigned")
+            if kind is Kind.FLOAT and function == "sum":
+                return self._sum_of_floats(target)
             target = _by_bytes(target, kind)
         return super().folded(function, kind, result, target)
+
+    def _sum_of_floats(self, target: exp.Expr) -> exp.Expr:
+        """The sum of a group, rounded once: of whole numbers of 2^-9, and of 2^-71 what is left.
+
+        Both lie within 64 bits, else the cast fails, and the server adds them up exactly. A float
+        nearer to zero than 2^-18 may have bits beyond that, and is none here.
+        """
+        value = self._let(target)
+        whole = trees.call("trunc", _times(value, _COARSE))
+        left = trees.binary("-", _times(value, _COARSE * _FINE), _times(whole.copy(), _FINE))
+        coarse, fine = (
+            trees.call("sum", trees.cast(one, trees.type_of(Kind.NUMBER))) for one in (whole, left)
+        )
+        total = trees.binary("+", trees.binary("*", coarse, trees.integer(_FINE)), fine)
+        places = trees.cast(trees.text(f"{_LEAST:f}"), trees.typed("DECIMAL"))
+        exact = trees.cast(trees.binary("*", total, places), trees.type_of(Kind.FLOAT))
+        near = trees.binary(
+            "<", trees.call("abs", value.copy()), trees.constant(_SMALL, Kind.FLOAT)
+        )
+        some = trees.binary("!=", value.copy(), trees.constant(0.0, Kind.FLOAT))
+        small = trees.call("bool_or", trees.binary("and", near, some))
+        return trees.choose(small, trees.call("error", trees.text("a float near zero")), exact)
 
     def narrowed(self, wide: exp.Expr, kind: Kind) -> exp.Expr:
         """A wide value as one of its kind; the server fails where it does not fit."""
         return trees.cast(wide, trees.type_of(kind))
+
+
+def _times(node: exp.Expr, factor: int) -> exp.Expr:
+    return trees.binary("*", node.copy(), trees.constant(float(factor), Kind.FLOAT))
 
 
 def _by_bytes(node: exp.Expr, kind: Kind) -> exp.Expr:
@@ -376,6 +411,9 @@ def _adapted(node: exp.Expr) -> exp.Expr:
             return exp.Div(this=node.this, expression=node.expression, **_AS_IT_IS)
         case exp.Case():
             return _failing(node)
+        case exp.CTE(this=rows) if node.args.get("materialized") and _is_plain(rows):
+            # Read from a table that was put aside, the rows of a join are no work for several.
+            node.args["materialized"] = False
         case exp.Group():
             # A bare constant would be the number of a column.
             texts = [
@@ -386,6 +424,23 @@ def _adapted(node: exp.Expr) -> exp.Expr:
         case exp.Anonymous():
             return _call(node)
     return node
+
+
+def _is_plain(rows: exp.Expr) -> bool:
+    """Tell whether a query only chooses among the rows of one relation, which is cheap to repeat.
+
+    It computes nothing: of what nobody reads PostgreSQL would not notice that it fails.
+    """
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    dear = (exp.Func, exp.Group, exp.Join, exp.Binary)
+    cheap = (exp.Predicate, exp.And)
+    return not any(
+        isinstance(one, dear)
+        and not isinstance(one, cheap)
+        and not (isinstance(one, exp.Cast) and isinstance(one.this, exp.Literal))
+        for one in rows.walk()
+    )
 
 
 def _failing(node: exp.Case) -> exp.Expr:

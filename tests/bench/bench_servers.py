@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
@@ -147,29 +149,52 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def timed(run: Callable[[int], object], rounds: int = ROUNDS) -> dict[str, float]:
-    """Give the least seconds of several rounds, by the clock and of this process's own work."""
+def server_seconds(pid: int) -> float:
+    """What a server has used of processors: itself, its processes, and those that ended."""
+    ticks = 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            words = place.read_text().rpartition(")")[2].split()
+            if place.parent.name == str(pid):
+                ticks += sum(map(int, words[11:15]))
+            elif words[1] == str(pid):
+                ticks += sum(map(int, words[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def timed(run: Callable[[int], object], pid: int, rounds: int = ROUNDS) -> dict[str, float]:
+    """Give the least seconds by the clock, and those of processors for each of several rounds.
+
+    The latter are of this process and of the server's, whose clock ticks a hundred times a second.
+    """
     run(0)
-    clocks, processors = [], []
+    clocks, processors, there = [], [], server_seconds(pid)
     for number in range(1, rounds + 1):
         clock, processor = time.perf_counter(), time.process_time()
         run(number)
         clocks.append(time.perf_counter() - clock)
         processors.append(time.process_time() - processor)
-    return {"clock": min(clocks), "processor": min(processors)}
+    work = (server_seconds(pid) - there) / rounds
+    here = sum(processors) / rounds
+    return {"clock": min(clocks), "processor": min(processors), "work": here + work}
 
 
-def measure(goal: str, folder: Path, check: str) -> None:
+def measure(goal: str, folder: Path, check: str, pid: int) -> None:
     """Print what a goal costs in this process, as JSON."""
     with Session(folder) as session:
         rows = len(session.query(goal.format(FIRST), check=check).rows)
         # Each time another row: what was asked for before is remembered.
-        found = timed(lambda n: session.query(goal.format(FIRST + n), check=check), _rounds(goal))
+        rounds = _rounds(goal)
+        found = timed(lambda n: session.query(goal.format(FIRST + n), check=check), pid, rounds)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     _say(json.dumps({**found, "rows": rows, "memory": most}))
 
 
-def by_hand(link: Any, query: str) -> tuple[int, dict[str, float]]:  # noqa: ANN401  two drivers
+def by_hand(
+    link: Any,  # noqa: ANN401  two drivers
+    query: str,
+    pid: int,
+) -> tuple[int, dict[str, float]]:
     """Give how many rows a query has, and what reading all of them costs."""
 
     def read(number: int) -> int:
@@ -177,7 +202,7 @@ def by_hand(link: Any, query: str) -> tuple[int, dict[str, float]]:  # noqa: ANN
         cursor.execute(query.format(FIRST + number))
         return len(cursor.fetchall())
 
-    return read(0), timed(read, _rounds(query))
+    return read(0), timed(read, pid, _rounds(query))
 
 
 def _rounds(text: str) -> int:
@@ -198,7 +223,7 @@ def case(goal: str, engine: str, folder: Path) -> None:
         if answers.stopped:
             _say("{}")
             return
-        found = timed(lambda _: session.query(goal, engine=how, check="off"), 2)
+        found = timed(lambda _: session.query(goal, engine=how, check="off"), os.getpid(), 2)
     _say(json.dumps({**found, "rows": len(answers.rows)}))
 
 
@@ -233,6 +258,7 @@ def main() -> int:
     parser.add_argument("--only", choices=GOALS, action="append")
     parser.add_argument("--check", default="off")
     parser.add_argument("--in", dest="folder", type=Path)
+    parser.add_argument("--server", type=int, default=0)
     parser.add_argument("--goal")
     parser.add_argument("--engine", choices=ENGINES)
     parser.add_argument("--cases", action="store_true")
@@ -241,7 +267,7 @@ def main() -> int:
         case(given.goal, given.engine, given.folder)
         return 0
     if given.goal:
-        measure(given.goal, given.folder, given.check)
+        measure(given.goal, given.folder, given.check, given.server)
         return 0
     with TemporaryDirectory() as place:
         folder = Path(place)
@@ -270,11 +296,14 @@ def _compare(
     database: ServedDatabase,
 ) -> None:
     link = database.server.link(database.name)
-    rows, hand = by_hand(link, query)
+    rows, hand = by_hand(link, query, database.server.pid)
     link.close()
     command = ["-m", "tests.bench.bench_servers", given.kind, "--goal", goal]
     ended = subprocess.run(
-        [sys.executable, *command, "--in", str(folder), "--check", given.check],
+        [
+            *(sys.executable, *command, "--in", str(folder), "--check", given.check),
+            *("--server", str(database.server.pid)),
+        ],
         check=False,
         capture_output=True,
         text=True,
@@ -287,7 +316,9 @@ def _compare(
     _say(
         f"{name}: {rows:,} rows{wrong}; by hand {hand['clock']:.4f} s,"
         f" Constat {told['clock']:.4f} s ({told['clock'] / hand['clock']:.1f}x),"
-        f" of it here {told['processor']:.4f} s of the processor; {told['memory']:.0f} MiB"
+        f" of it here {told['processor']:.4f} s of the processor; with the server's by hand"
+        f" {hand['work']:.3f} s, Constat {told['work']:.3f} s"
+        f" ({told['work'] / max(hand['work'], 1e-9):.1f}x); {told['memory']:.0f} MiB"
     )
 
 
