@@ -330,7 +330,6 @@ def _columns(node: exp.Expr) -> Iterator[exp.Expr]:
 # made so.
 
 _ALWAYS: Final = ("count", "sum")
-_FEW: Final = 0.05
 _EXACT_TOTALS: Final = (Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL)
 
 
@@ -590,7 +589,7 @@ def _few(rows: Rows, step: Fold, hints: FoldHints) -> bool:
     sizes = [
         rows.tables.relation(one.predicate).rows for one in step.steps if isinstance(one, Join)
     ]
-    return bool(hints.before) and bool(sizes) and hints.before < _FEW * max(sizes)
+    return bool(hints.before) and bool(sizes) and hints.before < rows.outside.few * max(sizes)
 
 
 # The query gives exactly the rows of the pipeline, or fails; it may give a row more than once

@@ -136,6 +136,7 @@ class Relations:
     def __init__(self, resources: Resources, *, allowed: Sequence[Path] | None = None) -> None:
         self.resources = resources
         self.careful = False
+        self.few = trees.FEW
         self.connection = Connection(resources, allowed)
         self._functions = PythonFunctions(self.connection)
         self._stored: dict[str, Stored] = {}

@@ -493,12 +493,20 @@ _NEVER_FAIL: Final = frozenset({name for name, word in FUNCTIONS.items() if word
 }
 
 
+FEW: Final = 0.05
+
+
 class Outside(Protocol):
     """What trees need of the database that will run them."""
 
     @property
     def careful(self) -> bool:
         """Whether nothing may be computed for rows that an earlier step removes."""
+        ...
+
+    @property
+    def few(self) -> float:
+        """The share of a relation's rows below which bindings are told an aggregate over it."""
         ...
 
     def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:

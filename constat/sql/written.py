@@ -29,7 +29,7 @@ from constat.sql.stages import (
     standing_alone,
     variants_of,
 )
-from constat.sql.trees import columns_of
+from constat.sql.trees import FEW, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +68,7 @@ class PlanTables:
     """
 
     careful = False
+    few = FEW
     prefix = "r"
     server = "the other system"
 
