@@ -126,6 +126,8 @@ NO_COLOR         no colour on terminals; TERM=dumb has the same effect
 COLUMNS          how wide the terminal is taken to be, for tables
 CONSTAT_PROJECT  the project of commands that are not told --project
 CONSTAT_DEBUG    show where an error in Constat itself happened
+CONSTAT_WEBHOOK_SECRET
+                 signs what `constat watch --on-change https://...` sends
 OPENLINEAGE_API_KEY
                  the key of the collector for `constat export --send`
 CONSTAT_KEY_PASSPHRASE

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import click
 
@@ -21,6 +21,7 @@ from constat.cli.progress import watching
 from constat.cli.results import not_one_text, print_result
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.evaluation import NOT_ONE
+from constat.project.loading import is_private_line
 from constat.project.settings import CHECKS
 from constat.session import Session
 from constat.session.answers import DIFFERENT
@@ -31,7 +32,7 @@ from constat.tiers import age_in_words, parse_age
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.session.current import ChangedConclusion, Watch, Watching
+    from constat.session.current import ChangedConclusion, Outbox, Receiving, Watch, Watching
     from constat.session.recording import RecordedAnswer
     from constat.session.stored_answers import KeptAnswer, KeptOfPredicate, Materialized
 
@@ -382,6 +383,9 @@ def _json(one: Materialized) -> dict[str, object]:
 # What is watched is looked at again and again; a change is told once.
 
 _PIECE: Final = 1 << 20
+_SIGNS: Final = "CONSTAT_WEBHOOK_SECRET"
+_FIRST_PAUSE: Final = 1.0
+_LAST_PAUSE: Final = 300.0
 _PATIENCE: Final = 60
 """Seconds that a command may take which is told of changes."""
 
@@ -408,8 +412,9 @@ _PATIENCE: Final = 60
 @click.option("--proofs", is_flag=True, help="Print the proof of each change.")
 @click.option(
     "--on-change",
-    metavar="COMMAND",
-    help="Run COMMAND, without a shell, with the changes as lines of JSON on its input.",
+    metavar="COMMAND|URL|log",
+    help="Run COMMAND, without a shell, with the changes as lines of JSON on its input; or send "
+    "them to an https address, signed; or append them to changes.jsonl of the state folder (log).",
 )
 @format_option
 @project_option
@@ -432,29 +437,32 @@ def watch_command(  # noqa: PLR0913  each option has a name
     followed through the rules. A goal that cannot be kept row by row, for example because it rests
     on assumptions, is asked anew as a whole when its sources change; which and why is said at the
     beginning. With --keep a later `watch` begins with what has changed since. With --format json
-    each look that finds something is one line. Ctrl-C ends it.
+    each look that finds something is one line. Ctrl-C ends it. What a receiver does not take waits
+    in the state folder, and is sent again; CONSTAT_WEBHOOK_SECRET signs it.
 
     Examples:
       constat watch "is_vip(?c)" --once
       constat watch "is_vip(?c)" "is_regular(?c)" --once --keep --format json
 
-    Exit codes: 0 the one look is done; 130 ended by Ctrl-C; 7 what is kept is not what follows
-    (--check); 2 bad usage, configuration or rules, also a line of --changes that is no change.
+    Exit codes: 0 the one look is done; 1 it is, and changes wait for their receiver; 130 ended by
+    Ctrl-C; 7 what is kept is not what follows (--check); 2 bad usage, configuration or rules, also
+    a line of --changes that is no change.
     """
-    command = None if on_change is None else _words(on_change)
     with (
         Session(project, cache=False) as session,
         asked(session, goal=goals[0]),
-        session.watch(goals, keep=keep) as watch,
+        _Receiver.of(on_change, session) as receiver,
+        session.watch(goals, keep=keep, telling=receiver.telling) as watch,
     ):
         feed = None if changes is None else _Feed(Path(changes), watch)
-        told = _ChangePrinter(session, form, command, proofs=proofs)
+        told = _ChangePrinter(session, form, receiver.command, proofs=proofs)
         if form == "text":
             _introduce(watch.goals())
         found = [*watch.since, *([] if feed is None else feed.take())]
         told.tell(found, watch.goals())
         if check:
             _checked(watch)
+        waiting = receiver.send(fresh=True)
         while not once:
             time.sleep(interval)
             found = watch.poll() + ([] if feed is None else feed.take())
@@ -462,7 +470,61 @@ def watch_command(  # noqa: PLR0913  each option has a name
                 told.tell(found, None)
                 if check:
                     _checked(watch)
-    return 0
+            receiver.send(fresh=bool(found))
+    return 1 if waiting else 0
+
+
+class _Receiver:
+    """Whoever is told of changes: a command, a file, or an address with what waits for it."""
+
+    def __init__(
+        self, command: list[str] | None, telling: Receiving | None, outbox: Outbox | None
+    ) -> None:
+        self.command = command
+        self.telling = telling
+        self._outbox = outbox
+        self._next = 0.0
+        self._pause = _FIRST_PAUSE
+        self._said = ""
+
+    @classmethod
+    def of(cls, wished: str | None, session: Session) -> Self:
+        """Read what --on-change says."""
+        from constat.session.current import Outbox, log_changes  # noqa: PLC0415  loaded when it is used
+
+        state = session.project.state
+        if wished == "log":
+            return cls(None, log_changes(state), None)
+        if wished is None or not wished.startswith(("https://", "http://")):
+            return cls(None if wished is None else _words(wished), None, None)
+        secret = os.environ.get(_SIGNS, "")
+        why = "" if secret else f"{_SIGNS} is not set, which signs what is sent"
+        if not is_private_line(wished):
+            why = "only https, or an address of this machine, keeps changes from others"
+        if why:
+            raise click.BadParameter(why, param_hint="--on-change")
+        outbox = Outbox(state, wished, secret)
+        return cls(None, outbox.tell, outbox)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._outbox is not None:
+            self._outbox.close()
+
+    def send(self, *, fresh: bool) -> int:
+        """Send what waits, later and later where it is not taken; give how much still waits."""
+        if self._outbox is None or (time.monotonic() < self._next and not fresh):
+            return 0
+        waiting, why = self._outbox.send()
+        self._pause = min(self._pause * 2, _LAST_PAUSE) if waiting else _FIRST_PAUSE
+        self._next = time.monotonic() + self._pause if waiting else 0.0
+        said = f"{counted(waiting, 'file')} of changes waiting for their receiver: {why}"
+        if waiting and said != self._said:
+            note(said)
+        self._said = said if waiting else ""
+        return waiting
 
 
 def _words(command: str) -> list[str]:
@@ -566,13 +628,7 @@ class _ChangePrinter:
             self._run(self._command, lines)
 
     def _line_of(self, one: ChangedConclusion) -> dict[str, object]:
-        told: dict[str, object] = {
-            "change": "+" if one.came else "-",
-            "query": one.query,
-            "goal": one.goal,
-            "verdict": one.verdict.value,
-            "prove": f"constat prove {shlex.quote(one.goal)}",
-        }
+        told = one.told()
         if self._proofs and self._form == "json":
             result = self._session.prove(one.goal)
             told["proof"] = {"verdict": result.verdict.value, "text": str(result)}

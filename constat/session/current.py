@@ -8,8 +8,13 @@ row by row is asked anew as a whole, and says why. Example: `session.watch(["is_
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import hmac
 import json
+import os
+import shlex
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -49,6 +54,8 @@ from constat.session.asked_goals import read_query
 from constat.session.querying import Compiled, compile_query, row_goals
 from constat.sql import Database
 from constat.store.clock import now
+from constat.store.replacing import replaced
+from constat.store.state_file import lock_within
 from constat.tiers import Chain
 
 if TYPE_CHECKING:
@@ -78,6 +85,16 @@ class ChangedConclusion:
     goal: str
     came: bool
     verdict: Verdict
+
+    def told(self) -> dict[str, object]:
+        """Give it as an object of JSON, with the command that proves it."""
+        return {
+            "change": "+" if self.came else "-",
+            "query": self.query,
+            "goal": self.goal,
+            "verdict": self.verdict.value,
+            "prove": f"constat prove {shlex.quote(self.goal)}",
+        }
 
 
 @frozen
@@ -169,10 +186,22 @@ class _Goal:
 class Watch:
     """Watched goals, a context manager. With `keep` what is known lasts beyond the process."""
 
-    def __init__(self, around: Around, goals: Sequence[str], *, keep: bool = False) -> None:
-        """Read the sources and answer every goal once. Raises `ConstatError`."""
+    def __init__(
+        self,
+        around: Around,
+        goals: Sequence[str],
+        *,
+        keep: bool = False,
+        telling: Receiving | None = None,
+    ) -> None:
+        """Read the sources and answer every goal once. Raises `ConstatError`.
+
+        `telling` gets what has changed before what is kept says that it was seen: what is told
+        there may come twice after a crash, and is never lost.
+        """
         self._around = around
         self._keep = keep
+        self._telling = telling
         self._told: set[str] = set()
         """The relations whose changes come by a file: their source is not read again."""
         self._states: dict[str, str] = {}
@@ -372,16 +401,23 @@ class Watch:
     def _changed(
         self, goal: _Goal, update: Update, states: Mapping[str, str]
     ) -> list[ChangedConclusion]:
-        """Write an update down; give the conclusions that it has changed."""
+        """Tell the conclusions that an update has changed, write it down, and give them."""
+        told = update.changed.get(goal.relation)
+        found: list[ChangedConclusion] = []
+        if told is not None:
+            found = [*goal.of(told.minus, came=False), *goal.of(told.plus, came=True)]
+        self._tell(found)
         if goal.file is not None and goal.kept is not None:
             known = {**self._states, **states}
             own = {name: known.get(name, _UNNAMED) for name in goal.sources(goal.kept)}
             about: dict[str, object] = {"version": _version(goal, goal.kept), "states": own}
             goal.file.append(goal.kept, about, anew=bool(update.anew))
-        told = update.changed.get(goal.relation)
-        if told is None:
-            return []
-        return [*goal.of(told.minus, came=False), *goal.of(told.plus, came=True)]
+        return found
+
+    def _tell(self, found: list[ChangedConclusion]) -> list[ChangedConclusion]:
+        if self._telling is not None and found:
+            self._telling(found)
+        return found
 
     def _turned(self, goal: _Goal) -> list[ChangedConclusion]:
         """Ask a goal as a whole that was kept row by row so far."""
@@ -390,12 +426,12 @@ class Watch:
         rows = (row for row in listed if matches(goal.goal, row))
         before = {tuple([r[n] for n in goal.compiled.places]): Verdict.PROVED for r in rows}
         self._ask_anew(goal, goal.why)
-        return _compared(goal, before)
+        return self._tell(_compared(goal, before))
 
     def _asked(self, goal: _Goal) -> list[ChangedConclusion]:
         before = goal.verdicts
         goal.verdicts = _verdicts(self._around.ask(goal.query))
-        return _compared(goal, before)
+        return self._tell(_compared(goal, before))
 
     def predicate(self, name: str) -> Predicate | None:
         """Give the declaration of a relation that a watched goal reads."""
@@ -534,6 +570,139 @@ def _compared(goal: _Goal, before: Mapping[Row, Verdict]) -> list[ChangedConclus
     came = [row for row, verdict in after.items() if before.get(row) is not verdict]
     found = [goal.conclusion(row, before[row], came=False) for row in gone]
     return found + [goal.conclusion(row, after[row], came=True) for row in came]
+
+
+# ---------------------------------------------------------------------- whoever is told of them
+
+Receiving = Callable[[Sequence[ChangedConclusion]], None]
+LOG_NAME: Final = "changes.jsonl"
+_LINES: Final = 10_000
+_MOST_WAITING: Final = 10_000
+_SECONDS: Final = 20.0
+_TRIES: Final = 2
+_TAKEN: Final = range(200, 300)
+
+
+def log_changes(state: Path) -> Receiving:
+    """Give what appends changes with their time to a file of the state folder, durably."""
+    path = state / FOLDER / LOG_NAME
+
+    def tell(found: Sequence[ChangedConclusion]) -> None:
+        moment = now()
+        lines = "".join(f"{json.dumps({'time': moment, **one.told()})}\n" for one in found)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "r+b", buffering=0) as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                size = file.seek(0, os.SEEK_END)
+                # Whoever was killed while it wrote has left half a line.
+                torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+                left = memoryview((b"\n" if torn else b"") + lines.encode())
+                while left:
+                    left = left[file.write(left) :]
+                os.fsync(descriptor)
+        except OSError as problem:
+            raise ConstatError([_not_written(LOG_NAME, problem)]) from problem
+
+    return tell
+
+
+class Outbox:
+    """Changes on their way to the address of a receiver: files, each until it was taken.
+
+    They are taken in their order, each at least once. A request has in `Constat-Delivery` the
+    name of the file, in `Constat-Time` the seconds since 1970, and in `Constat-Signature`
+    `sha256=` and the HMAC of both and the body, with dots in between. Its body are lines of JSON.
+    """
+
+    def __init__(self, state: Path, address: str, secret: str) -> None:
+        from constat.apis import Transport  # noqa: PLC0415  loaded when it is used
+        from constat.project.apis import ApiSetting  # noqa: PLC0415  as above
+
+        self._address = address
+        self._secret = secret.encode()
+        # An address may hold what nobody else should know.
+        name = hashlib.sha256(address.encode()).hexdigest()[:16]
+        self._folder = state / FOLDER / f"to-{name}"
+        setting = ApiSetting("receiver", private=True, seconds=_SECONDS, retries=_TRIES)
+        self._transport = Transport(setting)
+
+    def tell(self, found: Sequence[ChangedConclusion]) -> None:
+        """Queue changes; raises `ConstatError` where they cannot be written, or too many wait."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            waiting = self._waiting()
+            if len(waiting) >= _MOST_WAITING:
+                raise ConstatError([_too_many(len(waiting))])
+            last = int(waiting[-1].stem) if waiting else 0
+            number = max(last + 1, time.time_ns())
+            for begin in range(0, len(found), _LINES):
+                with replaced(self._folder / f"{number + begin:020d}.jsonl", 0o600) as stream:
+                    for one in found[begin : begin + _LINES]:
+                        stream.write(f"{json.dumps(one.told())}\n".encode())
+        except OSError as problem:
+            raise ConstatError([_not_written("what waits for the receiver", problem)]) from problem
+
+    def _waiting(self) -> list[Path]:
+        return sorted(one for one in self._folder.glob("*.jsonl") if one.stem.isdigit())
+
+    def send(self) -> tuple[int, str]:
+        """Send what waits; give how many files still wait, and why."""
+        if not self._folder.is_dir():
+            return 0, ""
+        lock = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            if not lock_within(lock, 0.0, shared=False):
+                return len(self._waiting()), "another process sends it"
+            self._transport.restart()
+            waiting = self._waiting()
+            for number, one in enumerate(waiting):
+                why = self._refused(one)
+                if why:
+                    return len(waiting) - number, why
+                one.unlink()
+        finally:
+            os.close(lock)
+        return 0, ""
+
+    def _refused(self, delivery: Path) -> str:
+        """Send one file; say why it was not taken, without what an address may hold."""
+        from constat.apis import ApiError, Asking  # noqa: PLC0415  loaded when it is used
+
+        body, moment = delivery.read_bytes(), str(int(time.time()))
+        signed = b".".join([delivery.stem.encode(), moment.encode(), body])
+        headers = {
+            "content-type": "application/x-ndjson",
+            "constat-delivery": delivery.stem,
+            "constat-time": moment,
+            "constat-signature": f"sha256={hmac.new(self._secret, signed, 'sha256').hexdigest()}",
+        }
+        asking = Asking("POST", self._address, headers, body, keyed=False)
+        try:
+            reply = self._transport.fetch(asking, time.monotonic() + _SECONDS)
+        except ApiError as problem:
+            return problem.reason
+        return "" if reply.status in _TAKEN else f"it answers {reply.status}"
+
+    def close(self) -> None:
+        """Close the connection; what waits stays."""
+        self._transport.close()
+
+
+def _not_written(what: str, problem: OSError) -> Diagnostic:
+    reason = problem.strerror or type(problem).__name__
+    message = f"changes cannot be written down ({what}): {reason}"
+    return Diagnostic("C0679", message, help="let the state folder be written")
+
+
+def _too_many(waiting: int) -> Diagnostic:
+    return Diagnostic(
+        "C0679",
+        f"{waiting:,} deliveries wait for the receiver of --on-change",
+        note="what has changed now is told again by the next `watch --keep`",
+        help="let the receiver take them, or remove them from the state folder",
+    )
 
 
 # ------------------------------------------------------------------------- a file of changes

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from constat.session.catalog import DraftedTables
     from constat.session.checking import Checks
     from constat.session.counterfactuals import Counterfactuals
-    from constat.session.current import Watch
+    from constat.session.current import Receiving, Watch
     from constat.session.decisions import Decisions
     from constat.session.exploring import Exploring
     from constat.session.facts_of_text import FactsOfText
@@ -392,18 +392,21 @@ class Session:
         )
         return MaterializedResults(around, self._checks())
 
-    def watch(self, goals: Sequence[str], *, keep: bool = False) -> Watch:
+    def watch(
+        self, goals: Sequence[str], *, keep: bool = False, telling: Receiving | None = None
+    ) -> Watch:
         """Answer goals and keep their answers current; a context manager.
 
         `poll` gives the conclusions that came and went since the last look. With `keep` what is
-        known lasts beyond the process. Raises `ConstatError`.
+        known lasts beyond the process. `telling` gets the conclusions before what is kept says that
+        they were seen. Raises `ConstatError`.
         """
         from constat.session.current import Around, Watch  # noqa: PLC0415  loaded when it is used
 
         around = Around(
             self.program, self.project.state, lambda: self._evaluating(None), self.query
         )
-        return Watch(around, goals, keep=keep)
+        return Watch(around, goals, keep=keep, telling=telling)
 
     @traced
     def prove(  # noqa: PLR0913  each option has a name

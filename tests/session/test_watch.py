@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import random
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat import ConstatError, Session
 from constat.evaluation import Verdict
-from constat.incremental import Maintained
+from constat.incremental import Maintained, StateFile
 from constat.session.current import read_changes
 from tests.cli.running import run, run_process
 from tests.session.querying import make_project
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from constat.session.current import ChangedConclusion
@@ -182,6 +187,154 @@ def test_a_command_is_told_of_changes_and_proofs_are_printed(things: Path, tmp_p
     assert json.loads(out.read_text())["goal"] == "reach(e, e)"
     ran = run("watch", "reach(e, ?b)", "--once", "--project", things, "--on-change", "'")
     assert ran.code == 2
+
+
+class Receiver:
+    """A server on the loopback interface that takes deliveries, or refuses them by `status`."""
+
+    def __init__(self) -> None:
+        self.status = 204
+        self.taken: list[tuple[str, str]] = []
+        self.tried = 0
+        whole = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                whole.take(dict(self.headers.items()), body)
+                self.send_response(whole.status)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}/in?key=hidden"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def take(self, headers: dict[str, str], body: bytes) -> None:
+        told = {name.lower(): value for name, value in headers.items()}
+        self.tried += 1
+        delivery, moment = told["constat-delivery"], told["constat-time"]
+        signed = f"{delivery}.{moment}.".encode() + body
+        wanted = hmac.new(b"key of the test", signed, hashlib.sha256).hexdigest()
+        assert told["constat-signature"] == f"sha256={wanted}"
+        if self.status == 204:
+            lines = [json.loads(line) for line in body.splitlines()]
+            self.taken += [(delivery, one["change"] + one["goal"]) for one in lines]
+
+    def goals(self) -> list[str]:
+        return [goal for _, goal in self.taken]
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    monkeypatch.setenv("CONSTAT_WEBHOOK_SECRET", "key of the test")
+    found = Receiver()
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+def test_an_address_gets_each_change_once_and_signed(things: Path, receiver: Receiver) -> None:
+    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*words, "--on-change", receiver.address)
+    assert run(*words).code == 0
+    assert receiver.taken == []
+    change(things, "INSERT INTO pair VALUES ('e', 'g')")
+    ran = run(*words)
+    assert (ran.code, ran.err) == (0, "")
+    assert receiver.goals() == ["+reach(e, g)"]
+    assert run(*words).code == 0
+    assert receiver.goals() == ["+reach(e, g)"]
+
+
+def test_what_a_receiver_does_not_take_waits_in_its_order(things: Path, receiver: Receiver) -> None:
+    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*words, "--on-change", receiver.address)
+    run(*words)
+    receiver.status = 503
+    change(things, "INSERT INTO pair VALUES ('e', 'g')")
+    ran = run(*words)
+    assert ran.code == 1
+    assert "1 file of changes waiting for their receiver: it answers 503" in ran.err
+    assert "hidden" not in ran.err + ran.out
+    assert receiver.tried == 3
+    receiver.server.shutdown()
+    change(things, "DELETE FROM pair WHERE a = 'e' AND b = 'g'")
+    receiver.server.server_close()
+    ran = run(*words)
+    assert ran.code == 1
+    assert "2 files of changes waiting for their receiver: 127.0.0.1 is not reached" in ran.err
+    again = ThreadingHTTPServer(
+        ("127.0.0.1", receiver.server.server_port), receiver.server.RequestHandlerClass
+    )
+    threading.Thread(target=again.serve_forever, daemon=True).start()
+    receiver.status = 204
+    try:
+        assert run(*words).code == 0
+    finally:
+        again.shutdown()
+        again.server_close()
+    assert receiver.goals() == ["+reach(e, g)", "-reach(e, g)"]
+    assert len({delivery for delivery, _ in receiver.taken}) == 2
+
+
+def test_a_change_is_queued_before_it_counts_as_seen(
+    things: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*words, "--on-change", receiver.address)
+    run(*words)
+    change(things, "INSERT INTO pair VALUES ('e', 'g')")
+    with monkeypatch.context() as broken:
+
+        def crash(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        broken.setattr(StateFile, "append", crash)
+        assert run(*words).code == 130
+    assert receiver.taken == []
+    assert run(*words).code == 0
+    # Told twice, as what was kept did not yet say that it was seen; never not at all.
+    assert receiver.goals() == ["+reach(e, g)"] * 2
+
+
+def test_a_log_has_every_change_with_its_time(things: Path) -> None:
+    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*words, "--on-change", "log")
+    run(*words)
+    log = things / ".constat" / "current" / "changes.jsonl"
+    assert not log.exists()
+    change(things, "INSERT INTO pair VALUES ('e', 'g')")
+    assert run(*words).code == 0
+    with log.open("ab") as file:
+        file.write(b'{"time": "half a line')
+    change(things, "DELETE FROM pair WHERE a = 'e' AND b = 'g'")
+    assert run(*words).code == 0
+    first, torn, second = log.read_text().splitlines()
+    assert torn.endswith("half a line")
+    assert [json.loads(one)["change"] for one in (first, second)] == ["+", "-"]
+    assert json.loads(first)["time"] <= json.loads(second)["time"]
+    assert log.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "secret", "said"),
+    [
+        ("https://example.invalid/x", "", "CONSTAT_WEBHOOK_SECRET is not set"),
+        ("http://example.invalid/x", "some", "only https"),
+    ],
+)
+def test_an_address_needs_a_secret_and_a_private_line(
+    things: Path, monkeypatch: pytest.MonkeyPatch, address: str, secret: str, said: str
+) -> None:
+    monkeypatch.setenv("CONSTAT_WEBHOOK_SECRET", secret)
+    words = ("watch", "reach(?a, ?b)", "--once", "--project", things)
+    ran = run(*words, "--on-change", address)
+    assert ran.code == 2
+    assert said in ran.err
 
 
 @pytest.mark.faults
