@@ -460,16 +460,12 @@ def watch_command(  # noqa: PLR0913  each option has a name
             _introduce(watch.goals())
         found = [*watch.since, *([] if feed is None else feed.take())]
         told.tell(found, watch.goals())
-        if check:
-            _checked(watch)
+        _checked(watch if check else None)
         waiting = receiver.send(fresh=True)
         while not once:
             time.sleep(interval)
             found = watch.poll() + ([] if feed is None else feed.take())
-            if found:
-                told.tell(found, None)
-                if check:
-                    _checked(watch)
+            told.changes(found, watch if check else None)
             receiver.send(fresh=bool(found))
     return 1 if waiting else 0
 
@@ -537,9 +533,9 @@ def _words(command: str) -> list[str]:
     return words
 
 
-def _checked(watch: Watch) -> None:
-    """Count again; raises `ConstatError` where something else follows."""
-    for query, found in watch.check():
+def _checked(watch: Watch | None) -> None:
+    """Count again what is kept, if asked; raises `ConstatError` where something else follows."""
+    for query, found in () if watch is None else watch.check():
         if found.differs:
             message = f"what is kept of `{query}` is not what follows: {found.why}"
             hint = "remove the file of what is kept, and report the rules"
@@ -626,6 +622,12 @@ class _ChangePrinter:
         sys.stdout.flush()
         if self._command is not None and lines:
             self._run(self._command, lines)
+
+    def changes(self, found: Sequence[ChangedConclusion], check: Watch | None) -> None:
+        """Print what a later look has found, and count again what is kept."""
+        if found:
+            self.tell(found, None)
+            _checked(check)
 
     def _line_of(self, one: ChangedConclusion) -> dict[str, object]:
         told = one.told()

@@ -618,7 +618,7 @@ class Outbox:
 
     def __init__(self, state: Path, address: str, secret: str) -> None:
         from constat.apis import Transport  # noqa: PLC0415  loaded when it is used
-        from constat.project.apis import ApiSetting  # noqa: PLC0415  as above
+        from constat.project.apis import ApiSetting  # noqa: PLC0415  loaded when it is used
 
         self._address = address
         self._secret = secret.encode()
