@@ -238,8 +238,8 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
 
 
 def test_an_address_gets_each_change_once_and_signed(things: Path, receiver: Receiver) -> None:
-    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
-    words = (*words, "--on-change", receiver.address)
+    kept = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*kept, "--on-change", receiver.address)
     assert run(*words).code == 0
     assert receiver.taken == []
     change(things, "INSERT INTO pair VALUES ('e', 'g')")
@@ -251,8 +251,8 @@ def test_an_address_gets_each_change_once_and_signed(things: Path, receiver: Rec
 
 
 def test_what_a_receiver_does_not_take_waits_in_its_order(things: Path, receiver: Receiver) -> None:
-    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
-    words = (*words, "--on-change", receiver.address)
+    kept = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*kept, "--on-change", receiver.address)
     run(*words)
     receiver.status = 503
     change(things, "INSERT INTO pair VALUES ('e', 'g')")
@@ -284,8 +284,8 @@ def test_what_a_receiver_does_not_take_waits_in_its_order(things: Path, receiver
 def test_a_change_is_queued_before_it_counts_as_seen(
     things: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
-    words = (*words, "--on-change", receiver.address)
+    kept = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*kept, "--on-change", receiver.address)
     run(*words)
     change(things, "INSERT INTO pair VALUES ('e', 'g')")
     with monkeypatch.context() as broken:
@@ -302,8 +302,8 @@ def test_a_change_is_queued_before_it_counts_as_seen(
 
 
 def test_a_log_has_every_change_with_its_time(things: Path) -> None:
-    words = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
-    words = (*words, "--on-change", "log")
+    kept = ("watch", "reach(?a, ?b)", "--once", "--keep", "--project", things)
+    words = (*kept, "--on-change", "log")
     run(*words)
     log = things / ".constat" / "current" / "changes.jsonl"
     assert not log.exists()
