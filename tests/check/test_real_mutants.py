@@ -26,6 +26,7 @@ from tests.session.test_unknown_values import RULES, shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.check.writer import Tree
 
@@ -174,3 +175,30 @@ def test_every_change_in_one_place_of_a_real_certificate_is_noticed_or_harmless(
 ) -> None:
     tried, accepted = check_all(written[name], second, 1)
     assert accepted < tried / 2
+
+
+OPEN_GROUP: Final = """
+.decl north(o: number, s: number)
+north(?o, ?s) :- orders(?o, _, ?s, "north").
+.decl last(o: number)
+last(?o) :- orders(?o, _, ?s, _), ?s = max ?t : { north(_o, ?t) }.
+"""
+
+
+def test_a_member_that_may_not_be_there_bounds_no_greatest(
+    tmp_path: Path, second: SecondChecker
+) -> None:
+    shop(tmp_path)
+    (tmp_path / "rules.dl").write_text(RULES.format("maybe", "maybe") + OPEN_GROUP, "utf-8")
+    with Session(tmp_path) as session:
+        bounded, result = session.prove("last(2)"), session.prove("last(1)")
+    # Order 4 is later than order 1, and nobody knows whether it goes north.
+    assert (bounded.verdict.value, result.verdict.value) == ("DISPROVED", "UNRESOLVED")
+    forged: Tree = json.loads(result.certificate)
+    forged["header"] |= {"verdict": "DISPROVED", "confidence": "1", "search": "exhausted"}
+    forged["missing"] = []
+    forged["closure"]["rows"] = [one for one in forged["closure"]["rows"] if one[0] != "last"]
+    data = seal(forged)
+    report = check_certificate(data)
+    assert (report.accepted, report.code) == (False, "not-covered"), report
+    assert not second.check(data)["accepted"]
