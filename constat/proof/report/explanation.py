@@ -126,7 +126,7 @@ def opening(account: Account, *, paper: bool = False) -> str:
 
 def _for(account: Account) -> str:
     """Say for which day the headline holds: that of the configuration, else that of the answer."""
-    day = f"Decided on {_time(account.document.record['created'][:10])}"
+    day = f"Decided on {text(account.document.record['created'][:10])}"
     days = "; ".join(map(text, _days(account)))
     return f"{day}, counted for: {days}." if days else f"{day}."
 
@@ -544,7 +544,7 @@ def _is_written(document: Document, place: int) -> bool:
 def _reasons(account: Account) -> str:
     """List the principal reasons, the nearest to holding first."""
     items = [
-        f"{text(capital(one.text))}. <small>Code {text(one.code)}</small>"
+        f"{text(capital(one.text))}. <small>({text(one.code)})</small>"
         for one in account.reasons[:MOST_REASONS]
     ]
     more = len(account.reasons) - MOST_REASONS
