@@ -15,7 +15,7 @@ EXAMPLES := examples/vip/data/shop.sqlite examples/ownership/data/register.sqlit
 	examples/screening/data/clinic.sqlite examples/credit/data/lender.sqlite \
 	examples/software/data/software.sqlite examples/rebates/data/orders.sqlite
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-TREE := constat tests $(wildcard examples) $(wildcard rules)
+TREE := constat tests hatch_build.py $(wildcard examples) $(wildcard rules)
 
 # The first Python that fits; override with `make PYTHON=/path/to/python test`.
 FITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))

@@ -47,7 +47,7 @@ from constat.library.reviewing.placement import (
     write_placement,
     write_records,
 )
-from constat.logic import Comparison, Constant, Kind
+from constat.logic import Comparison, Constant, Kind, Rule
 from constat.model import ModelError
 from constat.plan.compilation import predicates_of
 from constat.project import APPROVER
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.library.reviewing.placement import Tried
-    from constat.logic import Predicate, Row, Rule
+    from constat.logic import Predicate, Row
     from constat.model import Task
     from constat.model.asking import AskingClient
     from constat.project import Project
@@ -470,9 +470,9 @@ def check_may_approve(approver: Approver, asked_by: str, trust: Trust) -> None:
 
 
 def check_owned(
-    approver: Approver, rules: Iterable[Rule], program: AnalysedProgram, trust: Trust
+    approver: Approver, items: Iterable[Rule | Predicate], program: AnalysedProgram, trust: Trust
 ) -> None:
-    """Raise `ConstatError` where others decide about rules of that owner."""
+    """Raise `ConstatError` where others decide about rules and declarations of that owner."""
     listed = trust.setting.owners
     if not listed:
         return
@@ -487,9 +487,9 @@ def check_owned(
     name = approver.name
     if approver.key is not None and trust.signed:
         name = trust.owners.get(approver.key.public.id, "")
-    for rule in rules:
-        above = predicates.get(rule.head.predicate)
-        for owner in (_owner(rule), "" if above is None else _owner(above)):
+    for item in items:
+        above = predicates.get(item.head.predicate) if isinstance(item, Rule) else None
+        for owner in (_owner(item), "" if above is None else _owner(above)):
             people = listed.get(owner)
             if people is not None and not any(same_person(name, one) for one in people):
                 note = f"it is for {', '.join(people[:5]) or 'nobody'}: `review: {{owners: ...}}`"
@@ -574,12 +574,14 @@ class ReviewedLibrary:
         lettered = {f"{name}{letters(place)}" for place in range(len(rules))} if name else set()
         return tuple(n for n in bodied if rules[n].id in lettered)
 
-    def read(self, draft: Draft) -> tuple[Rule, ...]:
-        """Give the rules of a draft; none of one that cannot be read, which anybody may reject."""
+    def read(self, draft: Draft) -> tuple[Rule | Predicate, ...]:
+        """Give what a draft proposes: nothing where it cannot be read, so anybody may reject it."""
+        known = self.program.program.predicates
         try:
-            return read_draft(draft, self.program.program.predicates).rules
+            found = read_draft(draft, known)
         except ConstatError:
             return ()
+        return (*found.rules, *(one for name, one in found.predicates.items() if name not in known))
 
     def rules(self, numbers: Numbers) -> tuple[Rule, ...]:
         """Give the rules of these numbers."""
@@ -974,7 +976,7 @@ class Reviews:
         check_may_approve(given.approver, draft.asked_by, library.trust)
         join_drafts(library.program, [draft], amending=True)
         drafted = read_draft(draft, library.program.program.predicates)
-        check_owned(given.approver, drafted.rules, library.program, library.trust)
+        check_owned(given.approver, library.read(draft), library.program, library.trust)
         placement = place_draft(library.library, drafted, into=into, named=rule_id)
         return self._approve_draft(library, draft, placement, given)
 

@@ -656,5 +656,7 @@ def test_rules_of_an_owner_are_decided_about_by_those_who_are_named(tmp_path: Pa
             )
     assert approve(project, good.short, by="ADA ").status == "approved"
     assert approve(project, "POOR1", by="eve").status == "approved"
+    owned = draft(project, f"@[owner = risk] {TOP}")
+    assert refused(lambda: approve(project, owned.short, by="ada")) == "C0883"
     # What has no owner is for every approver.
     assert approve(project, top.short, by="cyd").status == "approved"
