@@ -15,6 +15,7 @@ from constat.cli.comparison import DIFFERENT
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import note, read_file, write, write_file, write_json
+from constat.cli.signing import private_key
 from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.library.packages import (
     build_wheel,
@@ -26,6 +27,7 @@ from constat.library.packages import (
     prepare,
     present_packages,
     require_locked,
+    signed_library,
     told_of_change,
     write_files,
 )
@@ -34,6 +36,7 @@ from constat.project.document import MAX_BYTES, read_document
 from constat.project.loading import load_project
 from constat.project.packages import (
     PREFIX,
+    ROLE,
     WantedPackage,
     locked_packages,
     read_wanted,
@@ -44,6 +47,7 @@ from constat.project.reading import Sections
 from constat.session import Session
 from constat.session.cases import run_cases
 from constat.session.reviewing import compare_upgrade, effect_lines, effect_to_json
+from constat.store.clock import now
 from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from constat.session.reviewing import Upgrade
 
 _PREFIX_HELP: Final = "Put NAME_ before every name that the library declares."
+_SIGNED_HELP: Final = "Take only what somebody signed in this role, by a key under `keys:`."
 _VERSION_HELP: Final = "Which versions will do, such as '>=1.0,<2'."
 
 
@@ -62,10 +67,17 @@ _VERSION_HELP: Final = "Which versions will do, such as '>=1.0,<2'."
 @click.argument("source", metavar="SOURCE")
 @click.option("--prefix", metavar="NAME", help=_PREFIX_HELP)
 @click.option("--version", metavar="RANGE", help=_VERSION_HELP)
+@click.option("--signed", metavar="ROLE", help=_SIGNED_HELP)
 @format_option
 @project_option
 def add_command(
-    source: str, *, prefix: str | None, version: str | None, form: str, project: str | None
+    source: str,
+    *,
+    prefix: str | None,
+    version: str | None,
+    signed: str | None,
+    form: str,
+    project: str | None,
 ) -> int:
     """Copy a library of rules into the project, and lock it by its hashes.
 
@@ -76,7 +88,9 @@ def add_command(
     constat.yaml, and hashes to `packages.lock`; certificates name library, version and hash. What
     it requires has to be added first. Where it declares a name that is taken, --prefix gives it
     others. A library that is there already is replaced (see `constat rules diff` first) and keeps
-    its prefix and range unless others are given; --prefix "" takes the prefix away.
+    its prefix, range and role unless others are given; --prefix "" takes the prefix away. With
+    --signed what nobody signed in that role, with a key that constat.yaml trusts for it, is
+    refused, now and whenever it is locked anew.
 
     Examples:
       constat rules add rules/customer-value --project shop
@@ -88,13 +102,18 @@ def add_command(
     if prefix and not PREFIX.match(prefix):
         hint = "use small letters, digits and `_`, with a letter first"
         raise click.BadParameter(hint, param_hint="--prefix")
+    if signed and not ROLE.match(signed):
+        hint = "use small letters, digits and `-`, with a letter first"
+        raise click.BadParameter(hint, param_hint="--signed")
     folder = find_project(None if project is None else Path(project))
     content, wanted = _wanted(folder)
     written, base = _as_seen_from(source, folder)
     name = fetch(written, base, version=version or "").manifest.name
     before = wanted.get(name, WantedPackage(name, written))
     prefix = before.prefix if prefix is None else prefix
-    one = WantedPackage(name, written, prefix, before.version if version is None else version)
+    version = before.version if version is None else version
+    role = before.signed if signed is None else signed
+    one = WantedPackage(name, written, prefix, version, role)
     edited = with_entry(content, name, one)
     wanted[name] = one
     before_it = present_packages(folder).get(name)
@@ -141,7 +160,7 @@ def _lock(
     *,
     only_newer: bool = False,
 ) -> Locked:
-    made = prepare(folder, wanted, names)
+    made = prepare(folder, wanted, names, load_project(folder, packages=False).keys.values())
     if only_newer:
         require_locked(folder, made)
     check_copies(made, _own_files(folder))
@@ -168,7 +187,8 @@ def _show(
     for name in locked.changed:
         one = locked.packages[name]
         under = f", with the prefix {one.prefix}_" if one.prefix else ""
-        write(f"{done} {name} {one.version} in {PACKAGES}/{name}{under}: {one.digest}")
+        by = f", published by {one.signer}" if one.signer else ""
+        write(f"{done} {name} {one.version} in {PACKAGES}/{name}{under}: {one.digest}{by}")
     for name in mended:
         write(f"mended {PACKAGES}/{name}: it is as locked again")
     if not locked.changed and not mended:
@@ -185,6 +205,7 @@ def _package_json(one: Package) -> dict[str, object]:
         "requires": dict(one.requires),
         "files": one.digest,
         "copy": one.copy,
+        "signer": one.signer,
     }
 
 
@@ -288,8 +309,9 @@ def lock_command(names: tuple[str, ...], *, check: bool, form: str, project: str
 @click.command(name="publish", cls=PlainCommand)
 @click.argument("folder", metavar="FOLDER")
 @click.option("--to", "target", default="dist", show_default=True, metavar="DIR", help="Where to.")
+@click.option("--key", metavar="FILE", help="Sign it with this private key of `constat keygen`.")
 @format_option
-def publish_command(folder: str, *, target: str, form: str) -> int:
+def publish_command(folder: str, *, target: str, key: str | None, form: str) -> int:
     """Check a library of rules, run its cases, and write it as a wheel.
 
     FOLDER holds rule files, `cases/` and a manifest, `library.yaml`:
@@ -302,7 +324,7 @@ def publish_command(folder: str, *, target: str, form: str) -> int:
 
     `requires` and `description` may be left out. Required libraries lie beside FOLDER, or pip has
     installed them. The wheel installs like any other (pip, any index); `constat rules add` reads
-    it, installed or not. The same files make the same bytes.
+    it, installed or not. The same files make the same bytes; a signature has its time in it.
 
     Examples:
       constat rules publish rules/customer-value --to dist
@@ -321,6 +343,9 @@ def publish_command(folder: str, *, target: str, form: str) -> int:
             raise ConstatError([Diagnostic("C0595", message, help=hint)], exit_code=1)
     else:
         note(f"`{manifest.name}` has no cases: nobody can see what it promises")
+    fetched = replace(fetched, signatures=b"")
+    if key is not None:
+        fetched = signed_library(fetched, private_key(key), now())
     name, content = build_wheel(fetched)
     path = Path(target) / name
     try:
@@ -331,9 +356,17 @@ def publish_command(folder: str, *, target: str, form: str) -> int:
     write_file(str(path), content)
     if form == "json":
         told = {"library": manifest.name, "version": manifest.version, "wheel": str(path)}
-        write_json({**told, "files": fetched.digest, "paths": sorted(fetched.files)})
+        write_json(
+            {
+                **told,
+                "signed": bool(fetched.signatures),
+                "files": fetched.digest,
+                "paths": sorted(fetched.files),
+            }
+        )
     else:
-        write(f"{path}: {counted(len(fetched.files), 'file')}, {fetched.digest}")
+        signed = ", signed" if fetched.signatures else ""
+        write(f"{path}: {counted(len(fetched.files), 'file')}, {fetched.digest}{signed}")
     return 0
 
 

@@ -2579,6 +2579,7 @@ class LockedPackage(TypedDict):
     requires: Annotated[dict[str, str], "Other libraries, and which versions of them."]
     files: Annotated[str, "The hash of its files as they were published."]
     copy: Annotated[str, "The hash of their copy in the project."]
+    signer: Annotated[str, "Who signed it in the role that is wanted; empty where none is."]
 
 
 class RulesAddResult(TypedDict):
@@ -2626,6 +2627,7 @@ class RulesPublishResult(TypedDict):
     library: Annotated[str, "The library."]
     version: Annotated[str, "Its version."]
     wheel: Annotated[str, "The path of the wheel."]
+    signed: Annotated[bool, "Whether a signature is in it."]
     files: Annotated[str, "The hash of its files."]
     paths: Annotated[list[str], "The files in it, below its folder."]
 

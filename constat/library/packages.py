@@ -43,6 +43,7 @@ from constat.project.document import printable
 from constat.project.packages import (
     MOST_BYTES,
     MOST_FILE,
+    SIGNATURES,
     Manifest,
     Package,
     WantedPackage,
@@ -58,6 +59,7 @@ from constat.project.packages import (
     write_lock,
 )
 from constat.project.places import MANIFEST, PACKAGES, PACKAGES_LOCK
+from constat.store.clock import now
 from constat.store.replacing import Scratch, replaced
 from constat.syntax.lexer import lex
 from constat.syntax.loading import decode_rules
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
     from http.client import HTTPMessage
     from typing import IO
 
+    from constat.project import KeySetting
+    from constat.proof.signing import SigningKey
     from constat.syntax.lexer import Tokens
     from constat.syntax.surface import SurfaceFile
 
@@ -321,6 +325,8 @@ class Fetched:
     manifest: Manifest
     files: Files
     commit: str = ""
+    signatures: bytes = b""
+    """What `library.dsse` holds: signatures over the hash of the other files."""
 
     @property
     def digest(self) -> str:
@@ -358,7 +364,8 @@ def fetch(source: str, base: Path, name: str = "", version: str = "") -> Fetched
     return _from_installed(source or name)
 
 
-def _fetched(files: Files, source: str, commit: str = "", near: Sequence[str] = ()) -> Fetched:
+def _fetched(everything: Files, source: str, commit: str = "", near: Sequence[str] = ()) -> Fetched:
+    files = {path: content for path, content in everything.items() if path != SIGNATURES}
     if MANIFEST not in files:
         hint = "write one: `library: NAME`, `version: 1.0.0`, `licence: MIT`, `owners: [WHO]`"
         if near:
@@ -371,7 +378,7 @@ def _fetched(files: Files, source: str, commit: str = "", near: Sequence[str] = 
     manifest = read_manifest(files[MANIFEST])
     if not any(one.endswith(".dl") and "/" not in one for one in files):
         raise unreadable(f"`{manifest.name}` holds no rule files")
-    return Fetched(manifest, files, commit)
+    return Fetched(manifest, files, commit, everything.get(SIGNATURES, b""))
 
 
 def _libraries_below(place: Path) -> tuple[str, ...]:
@@ -639,11 +646,15 @@ def present_packages(folder: Path) -> dict[str, Package]:
 
 
 def prepare(
-    folder: Path, wanted: Mapping[str, WantedPackage], names: Iterable[str] | None = None
+    folder: Path,
+    wanted: Mapping[str, WantedPackage],
+    names: Iterable[str] | None = None,
+    keys: Iterable[KeySetting] = (),
 ) -> dict[str, _Copy]:
     """Fetch packages and make their copies; the others, and those none depend on, stay.
 
-    Without `names` all are fetched. Nothing is written. Raises `ConstatError`.
+    Without `names` all are fetched. `keys` are those that the project trusts. Nothing is written.
+    Raises `ConstatError`.
     """
     present = present_packages(folder)
     asked = set(wanted) if names is None else set(names)
@@ -662,7 +673,10 @@ def prepare(
             files = read_folder(folder / PACKAGES / name)
             made[name] = _Copy(kept[name], files, _published(files, kept[name].prefix), fresh=False)
         else:
-            made[name] = _copied(wanted[name], fetched[name], made)
+            copy = _copied(wanted[name], fetched[name], made)
+            signer = signer_of(fetched[name], wanted[name], keys)
+            package = replace(copy.package, role=wanted[name].signed, signer=signer)
+            made[name] = replace(copy, package=package)
     return made
 
 
@@ -716,6 +730,57 @@ def _require_wanted(wanted: WantedPackage, manifest: Manifest) -> None:
         message = f"version {manifest.version} of `{wanted.name}` is there, not {wanted.version}"
         hint = "fetch another version, or change `version:` in constat.yaml"
         raise ConstatError([Diagnostic("C0599", message, wanted.span, help=hint)])
+
+
+def signed_library(fetched: Fetched, key: SigningKey, at: str) -> Fetched:
+    """Give a library with a signature under its files, by the owner of a key."""
+    from constat.proof import signing  # noqa: PLC0415  loaded when it is used
+
+    kind, digest, says = _signed_of(fetched)
+    signer = signing.Signer(key.role, key.name, "published", key.public.id, at)
+    statement = signing.Statement(kind, digest, signer, says)
+    return replace(
+        fetched, signatures=signing.write_envelope(signing.sign_statement(statement, key))
+    )
+
+
+def signer_of(fetched: Fetched, wanted: WantedPackage, keys: Iterable[KeySetting]) -> str:
+    """Say who signed a library in the role that is wanted; nothing where none is.
+
+    Raises `ConstatError` where nobody did whose key is trusted for that role, or a signature in the
+    library is of other files.
+    """
+    if not wanted.signed:
+        return ""
+    from constat.proof import signing  # noqa: PLC0415  loaded when it is used
+
+    trusted = signing.configured_keys(keys)
+    found = (
+        signing.judge(fetched.signatures, trusted, _signed_of(fetched), now())
+        if (fetched.signatures)
+        else ()
+    )
+    reasons = [one.reason for one in found if one.status == signing.REJECTED]
+    requirements = signing.SignatureRequirements(roles=(wanted.signed,))
+    lacking = [*reasons, *signing.unmet(found, requirements)]
+    if lacking:
+        name = fetched.manifest.name
+        message = f"`{name}` is not signed as wanted: {lacking[0]}"
+        note = "" if fetched.signatures else f"`{name}` carries no signature ({SIGNATURES})"
+        hint = "trust the publisher's key under `keys:` in that role, or ask who published it"
+        raise ConstatError([Diagnostic("C0599", message, wanted.span, note=note, help=hint)])
+    signers = [one.signer for one in found if one.status == signing.VALID and one.signer]
+    signer = next(one for one in signers if one.role == wanted.signed)
+    return f"{signer.name} as {signer.role} (key {signing.short_id(signer.key)})"
+
+
+def _signed_of(fetched: Fetched) -> tuple[str, str, dict[str, object]]:
+    """Give what a signature under a library is about."""
+    from constat.proof import signing  # noqa: PLC0415  loaded when it is used
+
+    manifest = fetched.manifest
+    says: dict[str, object] = {"library": manifest.name, "version": manifest.version}
+    return signing.LIBRARY_TYPE, fetched.digest.removeprefix("sha256:"), says
 
 
 def _in_order(requires: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -886,7 +951,9 @@ def build_wheel(fetched: Fetched) -> tuple[str, bytes]:
     manifest = fetched.manifest
     stem = f"constat_rules_{manifest.name.replace('-', '_')}-{manifest.version}"
     info = f"{stem}.dist-info"
-    entries = {f"{IN_WHEELS}/{manifest.name}/{path}": one for path, one in fetched.files.items()}
+    signed = {SIGNATURES: fetched.signatures} if fetched.signatures else {}
+    files = {**fetched.files, **signed}
+    entries = {f"{IN_WHEELS}/{manifest.name}/{path}": one for path, one in files.items()}
     entries[f"{info}/METADATA"] = _metadata(fetched)
     entries[f"{info}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: constat\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -36,23 +36,33 @@ MOST_BYTES: Final = 32 << 20
 NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\Z")
 PREFIX: Final = re.compile(r"[a-z][a-z0-9_]{0,30}\Z")
 _LONGEST_NAME: Final = 60
-_WANTED_KEYS: Final = ("from", "prefix", "version")
-_LOCK_KEYS: Final = ("version", "from", "wanted", "prefix", "commit", "requires", "files", "copy")
+ROLE: Final = re.compile(r"[a-z][a-z0-9-]{0,39}\Z")
+SIGNATURES: Final = "library.dsse"
+"""Who published a library says so in this file of it; it is none of the files that it is about."""
+_WANTED_KEYS: Final = ("from", "prefix", "version", "signed")
+_LOCK_KEYS: Final = (
+    *("version", "from", "wanted", "prefix", "commit", "role", "signer"),
+    *("requires", "files", "copy"),
+)
 # What belongs to a library: anything else beside it is left where it is.
 _NOWHERE: Final = Text("", Span(MANIFEST, 1, 1, 1, 1))
 _PART: Final = re.compile(
-    r"(?:(?:cases/)?[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\.dl|library\.yaml|README\.md|LICEN[CS]E(?:\.[a-z]+)?)\Z"
+    r"(?:(?:cases/)?[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\.dl|library\.yaml|library\.dsse|README\.md|LICEN[CS]E(?:\.[a-z]+)?)\Z"
 )
 
 
 @frozen
 class WantedPackage:
-    """An entry of `packages:`. `source` is as written: a path, an address, or nothing."""
+    """An entry of `packages:`. `source` is as written: a path, an address, or nothing.
+
+    `signed` is the role in which somebody whose key the project trusts has to have signed it.
+    """
 
     name: str
     source: str = ""
     prefix: str = ""
     version: str = ""
+    signed: str = ""
     span: Span | None = None
 
 
@@ -62,7 +72,7 @@ class Package:
 
     `digest` is the hash of the files as they were published, `copy` that of those in the project,
     which differ where there is a prefix. `commit` is that of a repository, `requires` names other
-    packages and their versions.
+    packages and their versions. `signer` says who signed it in the role that is wanted.
     """
 
     name: str
@@ -74,12 +84,15 @@ class Package:
     requires: Mapping[str, str]
     digest: str
     copy: str
+    role: str = ""
+    signer: str = ""
 
     @property
     def told(self) -> str:
         """What a certificate says of it."""
         copied = f", as {self.prefix}_ {self.copy}" if self.prefix else ""
-        return f"{self.name} {self.version} {self.digest}{copied}"
+        signed = f", published by {self.signer}" if self.signer else ""
+        return f"{self.name} {self.version} {self.digest}{copied}{signed}"
 
 
 def is_name(name: str) -> bool:
@@ -305,7 +318,11 @@ def read_wanted(node: Node, sections: Sections) -> dict[str, WantedPackage]:
             sections.complain("C0504", "`prefix` is none", parts["prefix"], hint=hint)
         source = sections.text(parts.get("from"), "`from`")
         version = sections.text(parts.get("version"), "`version`")
-        found[key.text] = WantedPackage(key.text, source, prefix, version, key.span)
+        signed = sections.text(parts.get("signed"), "`signed`")
+        if signed and not ROLE.match(signed):
+            hint = "name the role of a key under `keys:`, such as `signed: publisher`"
+            sections.complain("C0504", "`signed` is no role", parts["signed"], hint=hint)
+        found[key.text] = WantedPackage(key.text, source, prefix, version, signed, key.span)
     return found
 
 
@@ -340,6 +357,8 @@ def read_lock(folder: Path, diagnostics: list[Diagnostic]) -> dict[str, Package]
             requires={name.text: one.text for name, one in needs if isinstance(one, Text)},
             digest=texts.get("files", ""),
             copy=texts.get("copy", ""),
+            role=texts.get("role", ""),
+            signer=texts.get("signer", ""),
         )
     diagnostics += mistakes
     return found
@@ -350,9 +369,12 @@ def write_lock(packages: Mapping[str, Package]) -> bytes:
     lines = [f"# Written by `constat rules lock`; the files are in {PACKAGES}/. Edit neither.\n"]
     for name in sorted(packages):
         one = packages[name]
-        texts = (one.version, one.source, one.wanted, one.prefix, one.commit)
+        texts = (
+            *(one.version, one.source, one.wanted, one.prefix, one.commit),
+            *(one.role, one.signer),
+        )
         lines.append(f"{name}:\n")
-        for key, text in zip(_LOCK_KEYS[:5], texts, strict=True):
+        for key, text in zip(_LOCK_KEYS[:7], texts, strict=True):
             lines += [f"  {key}: {quoted(text)}\n"] if text else []
         if one.requires:
             needs = ", ".join(f"{key}: {quoted(one.requires[key])}" for key in sorted(one.requires))
@@ -395,8 +417,8 @@ def problem_of(folder: Path, wanted: WantedPackage, locked: Package | None) -> s
     """Say how a package differs from its lock; nothing where it does not."""
     if locked is None:
         return f"is not in {PACKAGES_LOCK}"
-    now = (wanted.source, wanted.prefix, wanted.version)
-    if now != (locked.source, locked.prefix, locked.wanted):
+    now = (wanted.source, wanted.prefix, wanted.version, wanted.signed)
+    if now != (locked.source, locked.prefix, locked.wanted, locked.role):
         return f"is wanted in another way than {PACKAGES_LOCK} says"
     try:
         files = read_folder(folder / PACKAGES / wanted.name)
@@ -452,7 +474,10 @@ def _read(content: bytes) -> Table:
 
 
 def _flow(wanted: WantedPackage) -> str:
-    parts = (("from", wanted.source), ("prefix", wanted.prefix), ("version", wanted.version))
+    parts = (
+        *(("from", wanted.source), ("prefix", wanted.prefix), ("version", wanted.version)),
+        ("signed", wanted.signed),
+    )
     return ", ".join(f"{key}: {quoted(text)}" for key, text in parts if text)
 
 

@@ -344,6 +344,7 @@ LOG_HEAD_TYPE: Final = "constat:log-head/v1"
 SNAPSHOT_TYPE: Final = "constat:snapshot/v1"
 RULE_TYPE: Final = "constat:rule-approval/v1"
 FOLDER_TYPE: Final = "constat:folder/v1"
+LIBRARY_TYPE: Final = "constat:library/v1"
 MEANINGS: Final = ("produced", "approved", "reviewed", "audited")
 _SUBJECTS: Final = (
     (CERTIFICATE_TYPE, "certificate", MEANINGS),
@@ -351,6 +352,7 @@ _SUBJECTS: Final = (
     (SNAPSHOT_TYPE, "snapshot", ("committed",)),
     (RULE_TYPE, "rule", ("approved",)),
     (FOLDER_TYPE, "folder", MEANINGS),
+    (LIBRARY_TYPE, "library", ("published",)),
 )
 _HEX: Final = re.compile(r"[0-9a-f]{64}\Z")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)

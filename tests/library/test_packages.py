@@ -36,6 +36,7 @@ from constat.project.packages import (
     read_manifest,
     with_entry,
 )
+from constat.proof.signing import generate_key, write_public_key, write_signing_key
 
 RULES = Path(__file__).resolve().parents[2] / "rules"
 MANIFEST = "library: parking\nversion: 1.0.0\nlicence: MIT\nowners: [traffic office]\n"
@@ -472,3 +473,107 @@ def test_a_repository_of_libraries_says_which_there_are(tmp_path: Path) -> None:
     with pytest.raises(ConstatError) as problem:
         fetch(f"git+file://{tmp_path}/all", tmp_path)
     assert "#subdirectory=rules/parking`" in message(problem)
+
+
+def keys_of(folder: Path, *owners: tuple[str, str], more: str = "") -> dict[str, str]:
+    """Make keys, and a project that trusts each of them in its role; gives the private files."""
+    files, said = {}, ["project: town", "rules: [own.dl]", "keys:"]
+    project(folder)
+    (folder / "own.dl").write_text('.include "constat/prelude.dl"\n', encoding="utf-8")
+    for role, name in owners:
+        key = generate_key(role, name)
+        stem = name.lower().replace(" ", "-")
+        (folder / f"{stem}.pub.pem").write_bytes(write_public_key(key))
+        files[name] = str(folder.parent / f"{stem}.pem")
+        Path(files[name]).write_bytes(write_signing_key(key, None))
+        said += [f"  {stem}: {{file: {stem}.pub.pem, roles: [{role}]{more}}}"]
+    (folder / "constat.yaml").write_text("\n".join([*said, ""]), encoding="utf-8")
+    return files
+
+
+def typed(*words: str, fails: bool = False) -> str:
+    code, said = rules(*words)
+    assert bool(code) == fails, said
+    return said
+
+
+def published(folder: Path, *options: str) -> str:
+    typed("publish", str(folder), "--to", str(folder.parent / "dist"), *options)
+    return str(max((folder.parent / "dist").iterdir(), key=lambda one: one.stat().st_mtime_ns))
+
+
+def test_a_package_is_taken_if_the_role_that_is_wanted_has_signed_it(tmp_path: Path) -> None:
+    town = tmp_path / "town"
+    keys = keys_of(town, ("publisher", "Traffic Office"), ("auditor", "Ada"))
+    files = library(tmp_path / "parking")
+    options = ("--project", str(town), "--signed", "publisher")
+    said = typed("add", published(files), *options, fails=True)
+    assert "`parking` is not signed as wanted: there is no valid signature as publisher" in said
+    said = typed("add", published(files, "--key", keys["Ada"]), *options, fails=True)
+    assert "there is no valid signature as publisher" in said
+    wheel = published(files, "--key", keys["Traffic Office"])
+    said = typed("add", wheel, *options)
+    assert "published by Traffic Office as publisher (key " in said
+    (locked,) = load_project(town).packages
+    assert locked.told.endswith(f", published by {locked.signer}")
+    # The signature is no part of the rules: their hash is the one of unsigned files.
+    assert locked.digest == fetch(str(files), tmp_path).digest
+    assert not (town / "packages" / "parking" / "library.dsse").exists()
+    # It is wanted again whenever it is fetched again.
+    published(files)
+    said = typed("lock", "--project", str(town), fails=True)
+    assert "there is no valid signature as publisher" in said
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("parking.dl", b"?r > 1", b"?r > 2"),
+        ("library.yaml", b"1.0.0", b"1.0.1"),
+        ("library.dsse", b'"payload":"', b'"payload":"A'),
+    ],
+)
+def test_a_signature_of_other_files_is_refused(
+    path: str, old: bytes, new: bytes, tmp_path: Path
+) -> None:
+    town = tmp_path / "town"
+    keys = keys_of(town, ("publisher", "Traffic Office"))
+    signed = published(library(tmp_path / "parking"), "--key", keys["Traffic Office"])
+    forged = str(tmp_path / Path(signed).name)
+    with zipfile.ZipFile(signed) as before, zipfile.ZipFile(forged, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            changed = content.replace(old, new) if name.endswith(path) else content
+            assert changed != content or not name.endswith(path)
+            after.writestr(name, changed)
+    said = typed("add", forged, "--project", str(town), "--signed", "publisher", fails=True)
+    assert "`parking` is not signed as wanted" in said
+    assert not (town / "packages").exists()
+
+
+@pytest.mark.parametrize("more", [", revoked: 2020-01-01", ", expires: 2020-01-01"])
+def test_a_key_that_was_given_up_signs_nothing(more: str, tmp_path: Path) -> None:
+    town = tmp_path / "town"
+    keys = keys_of(town, ("publisher", "Traffic Office"), more=more)
+    signed = published(library(tmp_path / "parking"), "--key", keys["Traffic Office"])
+    said = typed("add", signed, "--project", str(town), "--signed", "publisher", fails=True)
+    assert "there is no valid signature as publisher" in said
+    # Who asks for no signature takes it as any other.
+    typed("add", signed, "--project", str(town))
+
+
+def test_a_role_that_is_wanted_later_is_not_that_of_the_lock(tmp_path: Path) -> None:
+    town = tmp_path / "town"
+    keys = keys_of(town, ("publisher", "Traffic Office"))
+    signed = published(library(tmp_path / "parking"), "--key", keys["Traffic Office"])
+    typed("add", signed, "--project", str(town))
+    file = town / "constat.yaml"
+    text = file.read_text(encoding="utf-8")
+    assert "signed" not in text
+    file.write_text(text.replace('whl"}', 'whl", signed: publisher}'), encoding="utf-8")
+    said = typed("lock", "--check", "--project", str(town))
+    assert "is wanted in another way than packages.lock says" in said
+    typed("lock", "--project", str(town))
+    typed("lock", "--check", "--project", str(town))
+    assert 'signer: "Traffic Office as publisher' in (town / "packages.lock").read_text("utf-8")
+    typed("add", signed, "--project", str(town), "--signed", "Publisher!", fails=True)
