@@ -53,9 +53,11 @@ _PART: Final = re.compile(
 
 @frozen
 class WantedPackage:
-    """An entry of `packages:`. `source` is as written: a path, an address, or nothing.
+    """A library that others publish: `from` is a folder, a wheel, an index or a repository.
 
-    `signed` is the role in which somebody whose key the project trusts has to have signed it.
+    Without `from` it is what pip has installed under this name. `prefix` stands before its names,
+    `version` is a range such as `>=1.0,<2`. `signed` is a role: somebody whose key the project
+    trusts for it has to have signed the library.
     """
 
     name: str

@@ -31,6 +31,7 @@ from constat.project import apis, load_project, settings
 from constat.project.document import Table
 from constat.project.documents import DocumentsSetting
 from constat.project.loading import SCHEMA, TOP_LEVEL
+from constat.project.packages import WantedPackage
 from constat.project.reading import Sections
 from constat.proof.levels import LEVEL_WORDS
 from constat.server import operations
@@ -132,6 +133,7 @@ def _attributes() -> str:
 
 _WHOLE: Final = """\
 project: x
+packages: {town: {from: town}}
 databases: {shop: {uri: sqlite:///x.sqlite}}
 apis: {web: {spec_file: web.yaml, paging: {parameter: page}, operations: {one: {}}}}
 documents: {papers: {files: papers/}}
@@ -150,6 +152,7 @@ memory: {}
 engines: {spark: {remote: "sc://localhost:15002"}}
 """
 _SETTINGS: Final = {
+    "package `town`": WantedPackage,
     "database `shop`": settings.Database,
     "API `web`": apis.ApiSetting,
     "`paging` of API `web`": apis.PagingSetting,
@@ -208,7 +211,7 @@ def _places(node: object, path: tuple[str, ...]) -> Iterator[tuple[int, tuple[st
             yield from _places(value, (*path, key.text))
 
 
-_ANY_NAME: Final = frozenset({"shop", "web", "one", "papers", "crm", "ada", "m"})
+_ANY_NAME: Final = frozenset({"town", "shop", "web", "one", "papers", "crm", "ada", "m"})
 _KINDS: Final = {bool: "boolean", int: ["integer", "string"], float: ["number", "string"]}
 
 
