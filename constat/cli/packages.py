@@ -53,7 +53,7 @@ from constat.store.replacing import Scratch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from constat.library.packages import Locked
+    from constat.library.packages import Fetched, Locked
     from constat.project.document import Node
     from constat.project.packages import Package
     from constat.session.reviewing import Upgrade
@@ -99,12 +99,7 @@ def add_command(
 
     Exit codes: 0 added, 2 bad usage, or the library cannot be read, is wrong or does not fit.
     """
-    if prefix and not PREFIX.match(prefix):
-        hint = "use small letters, digits and `_`, with a letter first"
-        raise click.BadParameter(hint, param_hint="--prefix")
-    if signed and not ROLE.match(signed):
-        hint = "use small letters, digits and `-`, with a letter first"
-        raise click.BadParameter(hint, param_hint="--signed")
+    _require_plain(prefix, signed)
     folder = find_project(None if project is None else Path(project))
     content, wanted = _wanted(folder)
     written, base = _as_seen_from(source, folder)
@@ -124,6 +119,15 @@ def add_command(
     write_file(str(folder / CONFIGURATION), edited)
     _show(locked, form, "added")
     return 0
+
+
+def _require_plain(prefix: str | None, signed: str | None) -> None:
+    if prefix and not PREFIX.match(prefix):
+        hint = "use small letters, digits and `_`, with a letter first"
+        raise click.BadParameter(hint, param_hint="--prefix")
+    if signed and not ROLE.match(signed):
+        hint = "use small letters, digits and `-`, with a letter first"
+        raise click.BadParameter(hint, param_hint="--signed")
 
 
 def _as_seen_from(source: str, folder: Path) -> tuple[str, Path]:
@@ -332,17 +336,9 @@ def publish_command(folder: str, *, target: str, key: str | None, form: str) -> 
 
     Exit codes: 0 written, 1 a case fails, 2 bad usage, or the library or its manifest is wrong.
     """
-    place = Path(folder)
-    fetched = check_library(place)
+    fetched = check_library(Path(folder))
     manifest = fetched.manifest
-    if any(path.startswith("cases/") for path in fetched.files):
-        run = run_cases([place])
-        if run.exit_code:
-            message = f"cases of `{manifest.name}` fail: {counted(len(run.failures), 'failure')}"
-            hint = f"`constat rules test {folder}` shows them"
-            raise ConstatError([Diagnostic("C0595", message, help=hint)], exit_code=1)
-    else:
-        note(f"`{manifest.name}` has no cases: nobody can see what it promises")
+    _require_cases(fetched, folder)
     fetched = replace(fetched, signatures=b"")
     if key is not None:
         fetched = signed_library(fetched, private_key(key), now())
@@ -368,6 +364,19 @@ def publish_command(folder: str, *, target: str, key: str | None, form: str) -> 
         signed = ", signed" if fetched.signatures else ""
         write(f"{path}: {counted(len(fetched.files), 'file')}, {fetched.digest}{signed}")
     return 0
+
+
+def _require_cases(fetched: Fetched, folder: str) -> None:
+    """Run the cases of a library; a library without any is told of."""
+    manifest = fetched.manifest
+    if any(path.startswith("cases/") for path in fetched.files):
+        run = run_cases([Path(folder)])
+        if run.exit_code:
+            message = f"cases of `{manifest.name}` fail: {counted(len(run.failures), 'failure')}"
+            hint = f"`constat rules test {folder}` shows them"
+            raise ConstatError([Diagnostic("C0595", message, help=hint)], exit_code=1)
+    else:
+        note(f"`{manifest.name}` has no cases: nobody can see what it promises")
 
 
 @click.command(name="diff", cls=PlainCommand)
