@@ -222,6 +222,10 @@ class Hole(Enum):
     ERROR = "an error"
     ANY = "not read"
 
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("a hole is neither true nor false")
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -234,6 +238,10 @@ class Label:
     number: int
     made: tuple[str, tuple[str | None, ...]] | None = None
 
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("a label is neither true nor false")
+
 
 @dataclass(frozen=True, slots=True)
 class Null:
@@ -244,6 +252,10 @@ class Null:
 
     ordinal: int | None
     read: bool = True
+
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("a cell without a value is neither true nor false")
 
 
 HIDDEN: Final = "\0"

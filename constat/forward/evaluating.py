@@ -259,10 +259,12 @@ class _Evaluation:
             return False
         from constat.forward.distributed import against_serving, not_served  # noqa: PLC0415  loaded when it is used
 
-        against = against_serving(plan, gathering, sorted(task.division.given))
         if task.graded is not None or task.division.open_wanted:
+            # Its inputs have parts, certain and possible rows, which no server has.
             why = {**task.left, **gathering.refused}
-            against |= why or {"the goal": "it rests on what is not known for certain"}
+            against = why or {"the goal": "it rests on what is not known for certain"}
+        else:
+            against = against_serving(plan, gathering, sorted(task.division.given))
         if not against:
             return False
         if gathering.served is Serving.ALWAYS:

@@ -238,6 +238,10 @@ class Open(Enum):
     def __repr__(self) -> str:
         return "⋆"
 
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("an open value is neither true nor false")
+
 
 OPEN = Open.OPEN
 Slot = Value | Open
@@ -473,6 +477,10 @@ class NullCell:
     known: tuple[Value | None, ...] = ()
     ordinal: int = 0
     made: MadeBy | None = None
+
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("a cell without a value is neither true nor false")
 
     @property
     def source(self) -> NullCell:

@@ -55,6 +55,10 @@ class Erring(Enum):
 
     ERROR = "⚡"
 
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("an error is neither true nor false")
+
 
 ERROR = Erring.ERROR
 Cell = Slot | NullCell | Erring | None

@@ -57,6 +57,10 @@ class Hole:
 
     number: int
 
+    def __bool__(self) -> bool:
+        """Raise: what nobody knows is no truth value (`is True` and `is False` ask for one)."""
+        raise TypeError("a hole is neither true nor false")
+
 
 @frozen
 class Linear:

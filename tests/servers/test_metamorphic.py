@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.servers import metamorphic
+from tests.servers import metamorphic, metamorphic_goals
 from tests.tiers.building import rows
 
 if TYPE_CHECKING:
+    from constat import Session
     from constat.evaluation import Answer
     from constat.logic import Row
     from tests.servers.leasing import ServedDatabase
@@ -26,6 +27,36 @@ def test_servers_are_asked_with_keys_as_without(source: ServedDatabase) -> None:
     counts, problems = metamorphic.tried("", 100, None, metamorphic.of_server(source))
     assert not problems
     assert counts["cases"] >= 100
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_goals_of_files_are_what_their_rows_say(kind: str) -> None:
+    with metamorphic_goals.places(kind) as each:
+        counts, problems = metamorphic.tried(kind, 40, None, each)
+    assert not problems
+    assert counts["forward: narrowed"]
+
+
+def test_goals_of_servers_are_what_their_rows_say(source: ServedDatabase) -> None:
+    counts, problems = metamorphic.tried("", 60, None, metamorphic_goals.of_server(source))
+    assert not problems
+    assert counts["cases"] >= 60
+    assert source.server.kind != "postgresql" or counts["postgres: whole"]
+
+
+def test_a_goal_that_a_database_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = metamorphic_goals.asked
+
+    def one_less(session: Session, goal: str, engine: str) -> tuple[object, str]:
+        found, how = real(session, goal, engine)
+        if engine == "reference" or not isinstance(found, tuple):
+            return found, how
+        return (found[0], frozenset(sorted(found[1], key=repr)[1:])), how
+
+    monkeypatch.setattr(metamorphic_goals, "asked", one_less)
+    with metamorphic_goals.places("sqlite") as each:
+        _, problems = metamorphic.tried("sqlite", 20, None, each)
+    assert problems
 
 
 def test_a_row_that_is_not_found_with_its_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -399,6 +399,29 @@ def test_of_hostile_cells_it_says_what_is_said_here_or_nothing(
             assert found.settled is expected.settled
 
 
+def test_rows_of_which_a_part_is_possible_are_refused_there_by_name(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    # Nobody reads `x`, so its relation has parts of its own, which no input has.
+    postgresql.run("CREATE TABLE t (id bigint, x bigint)", "INSERT INTO t VALUES (1, 5), (2, NULL)")
+    rules = """
+    .pragma "constat" "0.1"
+    @[distinct] .decl t(id: number, @[null = unknown] x: number)
+    .input t(source="shop", query="SELECT id, x FROM t")
+    .decl lone(id: number)
+    @[id = "LONE"]
+    lone(?a) :- t(?a, ?x), !t(_, ?x).
+    .decl some(n: number)
+    @[id = "SOME"]
+    some(?n) :- ?n = count : { t(_, _) }.
+    """
+    with Session(write(tmp_path, postgresql.uri, rules)) as session:
+        for goal in ("lone(?a)", "some(?n)"):
+            with pytest.raises(ConstatError) as refused:
+                session.query(goal, engine="postgres", check="off")
+            assert {one.code for one in refused.value.diagnostics} == {"C0681"}
+
+
 def test_rows_that_come_twice_are_no_set_there(postgresql: ServedDatabase, tmp_path: Path) -> None:
     postgresql.run("CREATE TABLE t (x bigint NOT NULL)", "INSERT INTO t VALUES (1), (1), (2)")
     rules = """
