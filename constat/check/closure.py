@@ -11,7 +11,7 @@ from .canonical import Rejected
 from .levels import Lookups
 from .rows import Joins, search
 from .rules import Aggregate, Constant, Variable, free_positions, unbound
-from .values import Hole, OpenRow, Row, Value, is_hidden, is_known, parse
+from .values import Hole, Label, OpenRow, Row, Value, is_hidden, is_known, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -216,7 +216,9 @@ class Closure:
             extended = list(binding)
             extended[literal.result.position] = exact.value
             return (extended,)
-        return (binding,) if isinstance(exact.value, Hole) or exact.value == known else ()
+        # A label may be any value, this one too.
+        may_be = isinstance(exact.value, Hole) or isinstance(known, Label) or exact.value == known
+        return (binding,) if may_be else ()
 
     def _threshold(
         self, position: int, at: int, literal: Aggregate, threshold: Threshold, binding: Binding

@@ -684,6 +684,12 @@ class Body:
         if group & way.open:
             yield way.taking(POSSIBLE).binding(result, is_open=True)
             return
+        if result in way.carried:
+            way = way.widened()
+        if result in way.open:
+            # What is there already, and nobody knows, may be the value.
+            yield way.taking(POSSIBLE)
+            return
         doubt = self.doubts.get(place)
         touched = {} if doubt is None else doubt.touched
         every = map(Negative, touched.values())

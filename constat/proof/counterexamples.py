@@ -21,6 +21,7 @@ from constat.proof.instances import (
     PositiveCode,
     is_ground,
     is_hole,
+    is_known,
     opened,
     order_of,
 )
@@ -190,7 +191,7 @@ class _Finder:
         if isinstance(literal, AggregateCode):
             wanted = binding[literal.result]
             exact = self.walker.aggregates.exact(code, code.body.index(literal), literal, binding)
-            more = not is_hole(wanted) and not is_hole(exact.value) and exact.value > wanted  # type: ignore[operator]
+            more = is_known(wanted) and is_known(exact.value) and exact.value > wanted  # type: ignore[operator]
             return literal if more and literal.function in _COUNTS else None
         if not isinstance(literal, ComparisonCode):
             return None

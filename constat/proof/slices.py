@@ -655,7 +655,9 @@ class Slice:
             extended = list(binding)
             extended[literal.result] = value
             return (extended,)
-        return (binding,) if is_hole(value) or value == known else ()
+        # A label may be any value, this one too.
+        may_be = is_hole(value) or not is_known(known) or value == known
+        return (binding,) if may_be else ()
 
     def _total(
         self,

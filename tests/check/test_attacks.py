@@ -19,7 +19,7 @@ import pytest
 from constat.check import check_certificate, checking
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
-from constat.logic import OPEN
+from constat.logic import OPEN, NullPolicy, with_null_cells
 from constat.proof import build_certificate, decide
 from constat.proof.proofs import Proof
 from constat.proof.reading import hard_reading
@@ -140,6 +140,31 @@ def test_what_all_rows_of_a_goal_show_needs_no_node(
 ) -> None:
     tree = unresolved(rules, goal, tables)
     assert rejected(second, tree) == ("verdict", "what is shown makes the goal true")
+
+
+def test_a_value_that_nobody_knows_may_be_what_a_total_is(second: SecondChecker | None) -> None:
+    rules = """
+    .decl asked(x: number, @[null = "unknown"] n: number)
+    .input asked(source = "s", query = "q")
+    .decl there(y: number)
+    .input there(source = "s", query = "r")
+    .decl right(x: number)
+    right(?x) :- asked(?x, ?n), ?n = count : { there(_) }.
+    """
+    label = with_null_cells("asked", (1, None), (None, NullPolicy.UNKNOWN))
+    tables = {"asked": Table((label,)), "there": Table(((1,), (2,)))}
+    program = analysed(rules)
+    found = decide(LazyEngine(), program, goal_of(program, "right(1)"), tables, Limits())
+    assert found.verdict is Verdict.UNRESOLVED
+    data = build_certificate(found, created=NOW, engine_version="test")
+    assert check_certificate(data).accepted
+    assert second is None or second.check(data)["accepted"]
+    tree: Tree = json.loads(data)
+    assert tree["closure"]["rows"] == [["right", [["1"]]]]
+    # Both checkers took the label for a value that is no count, and this for a disproof.
+    tree["header"] |= {"verdict": "DISPROVED", "confidence": "1"}
+    tree |= {"missing": [], "closure": {**tree["closure"], "rows": []}}
+    assert rejected(second, tree)[0] == "not-covered"
 
 
 def test_a_hidden_decision_is_looked_for_within_a_tenth_of_the_steps(

@@ -169,6 +169,17 @@ def test_a_variable_of_its_own_reads_what_is_not_unknown(policy: NullPolicy, cou
     assert rows_of("p(?n) :- ?n = count : { e(_, _y) }.", policy, (1, None), (2, 0)) == {(count,)}
 
 
+@pytest.mark.parametrize("total", ["count : { e(_, _) }", "max ?z : { e(?z, _) }"])
+def test_what_nobody_knows_may_be_a_total(total: str) -> None:
+    # A label that was there before the total counted as any other value that is equal to it.
+    for rules in (f"p(?x) :- e(?x, ?y), ?y = {total}.", f"p(?x) :- ?y = {total}, e(?x, ?y)."):
+        found = found_by(rules, Database((("e", "row", (1, None)), ("e", "row", (2, 2))), UNKNOWN))[
+            "p"
+        ]
+        assert found.rows[CERTAIN] == {(2,)}
+        assert found.rows[POSSIBLE] == {(1,), (2,)}
+
+
 def test_what_is_read_and_null_is_no_row_or_an_open_one() -> None:
     copy = "p(?x, ?y) :- e(?x, ?y)."
     assert rows_of(copy, NONE, (1, None), (None, 2)) == set()

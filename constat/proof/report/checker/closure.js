@@ -182,7 +182,8 @@ class ClosureChecker {
       assignment.bind(result, value);
       return true;
     }
-    return value === null || known === value;
+    // A label may be any value, this one too.
+    return value === null || !isKnown(known) || known === value;
   }
 
   /** Return the rows that heads must be among. */
