@@ -4,7 +4,9 @@ In: a number of customers, each with forty orders and a row of a file; of one in
 contract, and one in ten is on the list of the API. Out: figures. The plan beside it is the obvious
 program: every table, every page of the list, every document, then a join in memory. Bytes are those
 of the rows as JSON, of the bodies of answers, and of documents as files. Rows that SQLite and
-DuckDB look at inside are in neither. Example: `python -m tests.bench.bench_joining 2000`.
+DuckDB look at inside are in neither. With `postgresql` the orders lie in a server that is started
+for it, and the contract of the customer is a PDF.
+Example: `python -m tests.bench.bench_joining 2000 postgresql`.
 """
 
 from __future__ import annotations
@@ -24,10 +26,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
+import psycopg
 
 from constat import Session, Verdict
 from constat.evaluation import Origin, QueryRun
 from tests.apis.servers import Request, Response, serving
+from tests.servers.leasing import leased
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,12 +61,19 @@ class Read:
 Plan = dict[str, Read]
 
 
-def lay_out(folder: Path, customers: int) -> dict[str, dict[str, str]]:
+def lay_out(folder: Path, customers: int, address: str) -> dict[str, dict[str, str]]:
     """Write the example for so many customers; give the entries of the API."""
     kept = shutil.ignore_patterns("data", "contracts", ".constat", "__pycache__")
     shutil.copytree(EXAMPLE, folder, ignore=kept)
-    build = runpy.run_path(str(EXAMPLE / "make_data.py"))["build"]
-    build(folder / "data" / "orders.sqlite", customers)
+    made = runpy.run_path(str(EXAMPLE / "make_data.py"))
+    (folder / "data").mkdir()
+    if address:
+        made["fill"](address, customers)
+        settings = folder / "constat.yaml"
+        text = settings.read_text().replace("sqlite:///data/orders.sqlite", address)
+        settings.write_text(text)
+    else:
+        made["build"](folder / "data" / "orders.sqlite", customers)
     names = [f"C{number:03}" for number in range(1, customers + 1)]
     lines = [f"{one},{('gold', 'silver')[place % 2]}\n" for place, one in enumerate(names)]
     (folder / "data" / "tiers.csv").write_text("customer,level\n" + "".join(lines))
@@ -70,6 +81,10 @@ def lay_out(folder: Path, customers: int) -> dict[str, dict[str, str]]:
     (folder / "contracts").mkdir()
     for one in names[::CONTRACT_EVERY]:
         (folder / "contracts" / f"{one.lower()}.md").write_text(text.replace("C001", one))
+    if address:
+        (folder / "contracts" / "c001.md").unlink()
+        content = (EXAMPLE / "contracts" / "c006.pdf").read_bytes()
+        (folder / "contracts" / "c001.pdf").write_bytes(content.replace(b"C006", b"C001"))
     blocked = names[1::BLOCKED_EVERY]
     return {
         one: {"customer": one, "reason": "invoices are open", "since": "2026-01-09"}
@@ -77,11 +92,15 @@ def lay_out(folder: Path, customers: int) -> dict[str, dict[str, str]]:
     }
 
 
-def whole(folder: Path, url: str, customer: str) -> tuple[Plan, Decimal | None]:
+def whole(folder: Path, url: str, customer: str, address: str) -> tuple[Plan, Decimal | None]:
     """Read every source whole, and join in memory."""
     plan = {name: Read() for name in SOURCES}
-    with closing(sqlite3.connect(folder / "data" / "orders.sqlite")) as connection:
-        orders = connection.execute("SELECT id, customer, day, amount FROM orders").fetchall()
+    opened: Any = (
+        psycopg.connect(address) if address else sqlite3.connect(folder / "data" / "orders.sqlite")
+    )
+    with closing(opened) as connection:
+        found = connection.execute("SELECT id, customer, day, amount FROM orders").fetchall()
+    orders = [(number, one, str(day), str(amount)) for number, one, day, amount in found]
     plan["shop"].took(json.dumps(one).encode() for one in orders)
     with (folder / "data" / "tiers.csv").open(newline="") as file:
         tiers = list(csv.reader(file))[1:]
@@ -97,7 +116,8 @@ def whole(folder: Path, url: str, customer: str) -> tuple[Plan, Decimal | None]:
     for path in sorted((folder / "contracts").iterdir()):
         content = path.read_bytes()
         plan["contracts"].took([content])
-        if f"Customer:** {customer}\n".encode() in content:
+        said = (f"Customer:** {customer}\n", f"Customer: {customer}")
+        if any(one.encode() in content for one in said):
             agreed.add(customer)
     total = sum(
         Decimal(amount) for _, one, day, amount in orders if one == customer and "2025" in day
@@ -129,11 +149,11 @@ def asked(result: Result, queries: list[QueryRun], folder: Path, bodies: list[by
     return plan
 
 
-def measure(customers: int) -> tuple[Plan, Plan, float, float, int]:
+def measure(customers: int, address: str = "") -> tuple[Plan, Plan, float, float, int]:
     """Decide the same goal by both plans; give them, their seconds, and the certificate's bytes."""
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at) / "rebates"
-        blocked = lay_out(folder, customers)
+        blocked = lay_out(folder, customers, address)
         ordered, bodies = [blocked[one] for one in sorted(blocked)], list[bytes]()
 
         def answered(found: object, status: int = 200) -> Response:
@@ -153,9 +173,10 @@ def measure(customers: int) -> tuple[Plan, Plan, float, float, int]:
         with serving({"/entries": entries, "/entries/{customer}": entry}) as server:
             settings = folder / "constat.yaml"
             text = settings.read_text().replace("http://127.0.0.1:8643", server.url)
+            text += "limits: {seconds: 600}\n"
             settings.write_text(text)
             begun = time.perf_counter()
-            naive, amount = whole(folder, server.url, "C001")
+            naive, amount = whole(folder, server.url, "C001", address)
             middle = time.perf_counter()
             bodies.clear()
             queries: list[QueryRun] = []
@@ -170,10 +191,19 @@ def measure(customers: int) -> tuple[Plan, Plan, float, float, int]:
             return naive, own, middle - begun, ended - middle, len(result.certificate)
 
 
-def main(customers: int = CUSTOMERS) -> None:
+def main(customers: str = str(CUSTOMERS), kind: str = "") -> None:
     """Print the figures."""
-    naive, own, first, second, certificate = measure(customers)
-    print(f"{customers:,} customers")  # noqa: T201  what it is for
+    if kind:
+        with (
+            tempfile.TemporaryDirectory() as at,
+            leased(kind, Path(at)) as server,
+            server.fresh() as database,
+        ):
+            told = measure(int(customers), database.uri)
+    else:
+        told = measure(int(customers))
+    naive, own, first, second, certificate = told
+    print(f"{int(customers):,} customers {kind}")  # noqa: T201  what it is for
     for name in SOURCES:
         one, other = naive[name], own[name]
         print(  # noqa: T201  as above
@@ -186,4 +216,4 @@ def main(customers: int = CUSTOMERS) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]))
+    main(*sys.argv[1:3])

@@ -65,6 +65,7 @@ def test_one_goal_rests_on_four_sources_and_says_that_they_are_no_snapshot(rebat
         ("rebate(C003, 994.0976)", Verdict.DISPROVED, "one"),  # no gold tier: nothing else is read
         ("rebate(C004, 619.986)", Verdict.DISPROVED_UNDER, "not one snapshot"),  # too few orders
         ("rebate(C005, 742.3932)", Verdict.UNRESOLVED, "not one snapshot"),  # `three` is no number
+        ("rebate(C006, 987.7376)", Verdict.PROVED_UNDER, "not one snapshot"),  # a contract in a PDF
         ("revenue(C001, 24958.44)", Verdict.PROVED, "not one snapshot"),
         ("blocked(C118)", Verdict.PROVED, "one"),
         ('agreed("contracts/c001.md", 4, 20000)', Verdict.PROVED_UNDER, "one"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
+import shutil
 import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from constat.evaluation import CallFinished, CallStarted, QueryRun
 from constat.session import Session
+from tests.apis.servers import JSONResponse, Request, Response, serving
+from tests.examples.projects import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -120,3 +125,44 @@ def test_two_servers_are_asked_at_the_same_time(source: ServedDatabase, tmp_path
         assert session.verify_source(result.certificate).drift == ()
     calls = [type(one) for one in events if isinstance(one, CallStarted | CallFinished)]
     assert calls == [CallStarted, CallStarted, CallFinished, CallFinished]
+
+
+async def entry(request: Request, _: dict[str, Any]) -> Response:
+    blocked = request.path_params["customer"] == "C002"
+    found = {"customer": "C002", "reason": "open invoices", "since": "2026-01-09"}
+    return JSONResponse(found if blocked else {"error": "not found"}, 200 if blocked else 404)
+
+
+def test_orders_in_postgresql_a_tier_in_a_file_a_list_behind_an_api_and_a_contract_in_a_pdf(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    folder = tmp_path / "rebates"
+    kept = shutil.ignore_patterns("*.sqlite", ".constat", "__pycache__")
+    shutil.copytree(ROOT / "examples" / "rebates", folder, ignore=kept)
+    runpy.run_path(str(folder / "make_data.py"))["fill"](postgresql.uri)
+    settings = folder / "constat.yaml"
+    text = settings.read_text().replace("sqlite:///data/orders.sqlite", postgresql.uri)
+    text += "limits: {seconds: 300}\n"
+    with serving({"/entries/{customer}": entry}) as server:
+        settings.write_text(text.replace("http://127.0.0.1:8643", server.url))
+        with Session(folder) as session:
+            queries: list[QueryRun] = []
+            result = session.prove(
+                "rebate(C006, 987.7376)",
+                observe=lambda one: queries.append(one) if isinstance(one, QueryRun) else None,
+            )
+            assert result.verdict.value == "PROVED_UNDER"
+            assert result.snapshot == "not one snapshot"
+            sources = json.loads(result.certificate)["sources"]
+            assert {(one["origin"], one["name"]) for one in sources} == {
+                ("DATABASE", "shop"),
+                ("DATABASE", "lists"),
+                ("API", "compliance"),
+                ("DOCUMENT", "contracts/c006.pdf"),
+            }
+            # The server is asked for the orders of one customer, the API for one entry.
+            assert {one.rows for one in queries if one.source == "shop"} == {40}
+            assert server.seen.paths == ["/entries/C006"]
+            assert session.verify(result.certificate).accepted
+            assert session.verify_source(result.certificate).exit_code == result.exit_code
+            assert session.prove("rebate(C002, 996.2176)").verdict.value == "DISPROVED"
