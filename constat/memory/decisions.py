@@ -56,9 +56,11 @@ _LEAST_TELLING: Final = 3
 _MOST_WORDS: Final = 8
 _LONGEST_NAME: Final = 120
 _MOST_BLANKS: Final = 7
-# Of so many texts at the end it is said that they are fresh.
-_NOW: Final = 12
-_LATELY: Final = 48
+# Of so many texts at the end it is said that they are fresh, and how.
+NOW: Final = 12
+LATELY: Final = 48
+EARLIER: Final = 96
+_FRESH: Final = ((NOW, "now"), (LATELY, "lately"), (EARLIER, "earlier"))
 MOST_CELLS: Final = 40
 # What the rules say in `relevance.dl`.
 MAX_HOPS: Final = 3
@@ -171,23 +173,21 @@ def _fresh(known: Known) -> Iterator[Row]:
     branches = {known.focus, MAIN}
     found = [one for each in known.histories if each.branch in branches for one in each.texts]
     found.sort(key=lambda one: (one.branch == known.focus, one.at))
-    for one, now in freshest(found):
-        yield (one.name, "lately")
-        if now:
-            yield (one.name, "now")
+    for place, one in enumerate(freshest(found)):
+        yield from ((one.name, when) for most, when in _FRESH if place < most)
 
 
-def freshest(texts: Sequence[Cited]) -> list[tuple[Cited, bool]]:
-    """Return the last of some texts, the newest first, and whether each is one of the last few.
+def freshest(texts: Sequence[Cited]) -> list[Cited]:
+    """Return the last of some texts, the newest first.
 
     They are in order but for those of one message.
     """
-    start = max(0, len(texts) - _LATELY)
+    start = max(0, len(texts) - EARLIER)
     while start and texts[start - 1].passage.message == texts[start].passage.message:
         start -= 1
     focus = texts[-1].branch if texts else MAIN
-    latest = sorted(texts[start:], key=lambda one: (one.branch == focus, one.at))[-_LATELY:]
-    return [(one, place < _NOW) for place, one in enumerate(reversed(latest))]
+    latest = sorted(texts[start:], key=lambda one: (one.branch == focus, one.at))
+    return latest[: -EARLIER - 1 : -1]
 
 
 def slot_of(claim: Claim) -> str:

@@ -21,8 +21,10 @@ from constat.memory.decisions import (
     COMMON_FROM,
     FAR,
     LAST,
+    LATELY,
     MAX_HOPS,
     MOST_CELLS,
+    NOW,
     RETRACTION,
     Words,
     called,
@@ -80,11 +82,12 @@ _OFFERED: Final = 32
 _REPEATED: Final = 64
 _LEAF: Final = 128
 _CANDIDATE: Final = _CODE | _OFFERED | _REPEATED
-# When a claim came up last: not lately, lately, now.
+# When a claim came up last: not lately, though what its text tells of still does, lately, now.
 _OLD: Final = 0
-_LATELY: Final = 1
-_NOW: Final = 2
-_OPEN_CHOICE: Final = (7, 4, 3)
+_TOLD_OF: Final = 1
+_LATELY: Final = 2
+_NOW: Final = 3
+_OPEN_CHOICE: Final = (7, 4, 4, 3)
 
 
 @lru_cache(maxsize=4096)
@@ -92,14 +95,15 @@ def _class(flags: int, kind: str, when: int) -> int:
     """Return the class of a claim that holds, by what is known of it, but for its distance."""
     found = [LAST]
     little = bool(flags & _IS_LITTLE)
+    lately = when >= _LATELY
     worth = _WORTH.get(kind, 0)
     if worth and (not little or kind in _SENTENCES):
         found.append(worth)
-    if flags & _SHORT_ARGUMENT or (flags & _REPEATED and flags & _CODE and when):
+    if flags & _SHORT_ARGUMENT or (flags & _REPEATED and flags & _CODE and lately):
         found.append(2)
     if not little:
         if flags & _TAKEN:
-            found.append(2 if when else 5)
+            found.append(2 if lately else 5)
         if flags & _CANDIDATE:
             found.append(_OPEN_CHOICE[when])
         if when == _NOW:
@@ -232,6 +236,8 @@ class Standing:
         self.tools = _Tools()
         self.tasks = _Tasks()
         self.flags: list[int] = []
+        # The class of each claim that holds as if nothing of it had come up lately.
+        self.levels: list[int] = []
         self.of_text: list[list[int]] = []
         self.text_of: list[int] = []
         self.numbers: dict[str, int] = {}
@@ -243,7 +249,9 @@ class Standing:
         self._slots: dict[str, list[int]] = {}
         self._words = Words()
         self._names: dict[str, list[int]] = defaultdict(list)
+        self.asked_by: dict[int, list[int]] = defaultdict(list)
         self._offered: set[str] = set()
+        self.whats: list[What] = []
         self._whats: dict[What, What] = {}
 
     def update(self) -> None:
@@ -259,6 +267,8 @@ class Standing:
         begun = len(self.flags)
         claims = self.history.claims[begun:]
         self.flags += [0] * len(claims)
+        self.levels += [LAST] * len(claims)
+        self.whats += [self._whats.setdefault(one, one) for one in map(what_of, claims)]
         self.text_of += [self.numbers[one.text.name] for one in claims]
         values: dict[str, int] = {}
         for number in range(begun, len(self.flags)):
@@ -320,6 +330,8 @@ class Standing:
             flags |= _TAKEN | (_SHORT_ARGUMENT if shape == "short" else 0)
             if fact.method == "json":
                 self._offer(called(claim))
+            if shape == "code":
+                self.asked_by[value].append(self.text_of[number])
         elif kind == "entity_value" and fact.author is Author.HUMAN:
             flags |= _TAKEN
         elif kind == "leaf":
@@ -430,16 +442,15 @@ class Standing:
             room = self.values.rooms[value] = estimate(claim.fact.value)
         return level, room
 
-    def level(self, number: int, when: int = _OLD) -> int:
-        """Return the class of a claim that holds."""
+    def level(self, number: int, when: int) -> int:
+        """Return the class of a claim that holds, by when it came up."""
         return _class(self.flags[number], self.history.claims[number].fact.predicate, when)
 
     def _into(self, number: int) -> None:
         if self.flags[number] & _CURRENT:
-            claim = self.history.claims[number]
-            what = what_of(claim)
-            what = self._whats.setdefault(what, what)
-            bucket = self.buckets.setdefault(self.key(number, self.level(number)), {})
+            claim, what = self.history.claims[number], self.whats[number]
+            level = self.levels[number] = self.level(number, _OLD)
+            bucket = self.buckets.setdefault(self.key(number, level), {})
             same = bucket.setdefault(what, [])
             if same and claim.at < self.history.claims[same[-1]].at:
                 insort(same, number, key=lambda one: (self.history.claims[one].at, one))
@@ -448,7 +459,7 @@ class Standing:
 
     def _out(self, number: int) -> None:
         if self.flags[number] & _CURRENT:
-            key, what = self.key(number, self.level(number)), what_of(self.history.claims[number])
+            key, what = self.key(number, self.levels[number]), self.whats[number]
             bucket = self.buckets[key]
             bucket[what].remove(number)
             if not bucket[what]:
@@ -471,6 +482,7 @@ class Seen:
         self._pinned = self._pins(held)
         self._alive = self._came_up()
         self._moved: dict[int, int] = {}
+        self._siblings: dict[int, dict[int, list[Claim]]] = {}
         self._lively = {standing.text_of[number] for number in self._alive}
         self._hops = self._near(asked)
 
@@ -499,14 +511,16 @@ class Seen:
 
     def siblings(self, claim: Claim, level: int) -> list[Claim]:
         """Return what the text of a claim says of a class."""
-        standing, moved, pinned = self._standing, self._moved, self._pinned
-        return [
-            self._claims[one]
-            for one in standing.of_text[standing.numbers[claim.text.name]]
-            if standing.flags[one] & _CURRENT
-            and one not in pinned
-            and (moved[one] if one in moved else standing.level(one)) == level
-        ]
+        standing = self._standing
+        text = standing.numbers[claim.text.name]
+        found = self._siblings.get(text)
+        if found is None:
+            found = self._siblings[text] = defaultdict(list)
+            for one in standing.of_text[text]:
+                if standing.flags[one] & _CURRENT and one not in self._pinned:
+                    place = self._moved.get(one, standing.levels[one])
+                    found[place].append(self._claims[one])
+        return found.get(level, [])
 
     def groups(
         self, wanted: Callable[[Claim], bool], said: Collection[What]
@@ -514,13 +528,16 @@ class Seen:
         """Yield classes, and the claims in them that say the same, as they are to be offered."""
         now: dict[tuple[int, int], dict[What, list[int]]] = {}
         self._moved = moved = {}
+        self._siblings.clear()
+        standing = self._standing
         for number, when in self._alive.items():
-            level = self._standing.level(number, when)
-            if level != self._standing.level(number):
+            level = standing.level(number, when)
+            if level != standing.levels[number] and standing.flags[number] & _CURRENT:
                 moved[number] = level
                 self._sort(now, number, level)
         for level in range(2, LAST + 1):
             if level == LAST - 1:
+                self._siblings.clear()
                 for number in self._nearby(moved):
                     moved[number] = level
                     self._sort(now, number, level)
@@ -534,7 +551,7 @@ class Seen:
         siblings = standing.of_text[text]
         number = next((one for one in siblings if self._claims[one] is key), -1)
         when = self._alive.get(number, _OLD)
-        if not when:
+        if when < _LATELY:
             return []
         flags = standing.flags[number]
         if not flags & _CURRENT:
@@ -595,21 +612,34 @@ class Seen:
         return frozenset(one for one in found if standing.flags[one] & _CURRENT)
 
     def _came_up(self) -> dict[int, int]:
-        """Return when claims came up that did lately: in the last texts, or by their value."""
+        """Return when claims came up that did lately: in the last texts, or by their value.
+
+        Beside them stands what is told of a code that came up somewhat earlier, too.
+        """
         standing = self._standing
-        values: dict[int, int] = {}
+        texts = [standing.numbers[one.name] for one in freshest(standing.history.texts)]
         found: dict[int, int] = {}
-        for text, now in freshest(standing.history.texts):
-            when = _NOW if now else _LATELY
-            number = standing.numbers[text.name]
-            for one in standing.of_text[number]:
-                found[one] = max(when, found.get(one, _OLD))
-            for value in standing.values.in_text[number]:
-                values[value] = max(when, values.get(value, _OLD))
-        for value, when in values.items():
-            if standing.values.tells_apart(value):
-                for one in standing.values.claims[value]:
-                    found[one] = max(when, found.get(one, _OLD))
+        told_of: set[int] = set()
+        # From what came up earlier to what came up now, which counts.
+        for when, first, end in (
+            (_OLD, LATELY, len(texts)),
+            (_LATELY, NOW, LATELY),
+            (_NOW, 0, NOW),
+        ):
+            for value in {
+                one for text in texts[first:end] for one in standing.values.in_text[text]
+            }:
+                if standing.values.tells_apart(value):
+                    if when:
+                        found.update(dict.fromkeys(standing.values.claims[value], when))
+                    for asking in standing.asked_by.get(value, ()):
+                        told_of.update(standing.tools.answers.get(asking, ()))
+            if when:
+                for text in texts[first:end]:
+                    found.update(dict.fromkeys(standing.of_text[text], when))
+        for text in told_of:
+            for one in standing.of_text[text]:
+                found.setdefault(one, _TOLD_OF)
         return found
 
     def _near(self, asked: Collection[str]) -> dict[int, int]:
@@ -639,7 +669,7 @@ class Seen:
     ) -> None:
         if self._standing.flags[number] & _CURRENT and number not in self._pinned:
             same = now.setdefault(self._standing.key(number, level), {})
-            same.setdefault(what_of(self._claims[number]), []).append(number)
+            same.setdefault(self._standing.whats[number], []).append(number)
 
     def _nearby(self, moved: Mapping[int, int]) -> Iterator[int]:
         standing = self._standing
@@ -647,7 +677,7 @@ class Seen:
             for number in standing.of_text[text]:
                 flags = standing.flags[number]
                 holds = flags & _CURRENT and not flags & _IS_LITTLE and number not in moved
-                if holds and standing.level(number) == LAST:
+                if holds and standing.levels[number] == LAST:
                     yield number
 
     def _class(

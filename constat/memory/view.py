@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -66,12 +66,35 @@ class Face:
     attached: int
 
 
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A claim that has a line of its own, and what that takes; ``apart`` as a message of a person."""
+
+    line: Line
+    takes: int
+    apart: int
+
+
 class Faces:
     """The faces of claims by their names, each made once."""
 
     def __init__(self, *, terse: bool = False) -> None:
         self.terse = terse
         self._known: dict[str, Face] = {}
+        self._sentences: dict[tuple[str, int, int, str], Sentence] = {}
+
+    def sentence(self, claim: Claim, level: int, verbatim: int, note: str) -> Sentence:
+        """Return the line of a claim: at most ``verbatim`` characters of it, behind it a note."""
+        key = (claim.name, level, verbatim, note)
+        found = self._sentences.get(key)
+        if found is None:
+            if len(self._sentences) >= _MOST_FACES:
+                self._sentences.clear()
+            line = _sentence(claim, level, verbatim, note)
+            stub = 0 if self.terse else _taken(line.stub)
+            apart = stub + 100 * estimate(line.words) if line.role else 0
+            found = self._sentences[key] = Sentence(line, line_takes(line.text), apart)
+        return found
 
     def of(self, claim: Claim) -> Face:
         """Return the face of a claim."""
@@ -101,10 +124,13 @@ def _taken(text: str) -> int:
     return hundredths(text)
 
 
-@lru_cache(maxsize=2_048)
-def _rounded(words: str) -> int:
-    """Return the tokens of what people said, which is in sight again and again."""
-    return estimate(words)
+def _sentence(claim: Claim, level: int, verbatim: int, note: str) -> Line:
+    said, rest = claim.fact.value, ""
+    # What shall be or shall not be is said whole: its middle may be what matters.
+    if len(said) > verbatim and claim.fact.predicate not in _ENTIRE:
+        said = sandwich(said, min(_PREVIEW, verbatim))
+        rest = f" [all of it: ref:{claim.text.name}]"
+    return whole_line(claim, level, said, rest, note)
 
 
 @dataclass(slots=True)
@@ -333,6 +359,25 @@ class BudgetError(ConstatError):
         super().__init__([told])
 
 
+class _Said:
+    """What somebody said so far; only what might be a part of it is looked for in all of it."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._pairs: set[tuple[str, str]] = set()
+
+    def take(self, words: str) -> bool:
+        """Take in some words; tells whether they are new."""
+        pairs = list(pairwise(words.split()))
+        # The first word and the last may be parts of longer ones.
+        if self._pairs.issuperset(pairs[1:-1]) and words in self._text:
+            return False
+        # A mark that no text has keeps one from going over into the next.
+        self._text = f"{self._text}\0{words}"
+        self._pairs.update(pairs)
+        return True
+
+
 @frozen
 class View:
     """Lines in the order in which they were said; ``passed_over`` counts what did not fit.
@@ -368,11 +413,9 @@ class View:
         spoken = [one for one in self.lines if one.role]
         spoken.sort(key=lambda one: (not one.stub.startswith("task "), one.at))
         found: list[tuple[str, str]] = []
-        said: dict[str, str] = {}
+        said: dict[str, _Said] = {}
         for one in spoken:
-            # A mark that no text has keeps one from going over into the next.
-            if one.words not in (known := said.get(one.role, "")):
-                said[one.role] = f"{known}\0{one.words}"
+            if said.setdefault(one.role, _Said()).take(one.words):
                 found.append((one.role, one.words))
         return tuple(found)
 
@@ -621,7 +664,7 @@ class _Packing:
             if self._is_new(claim):
                 other = against.get(claim.name, "")
                 note = f"(contradicts {other})" if other else ""
-                self._add(claim, 1, self._cost(claim, note), note)
+                self._add(claim, 1, self._cost(claim, 1, note), note)
         if self._used > self._budget * self.filling.pins:
             ordered = sorted(claims, key=lambda one: (one.at, one.place))
             refs = list(dict.fromkeys(one.place for one in ordered))
@@ -638,7 +681,7 @@ class _Packing:
             other = against.get(claim.name, "")
             note = f"(contradicts {other})" if other else ""
             most = self._budget if claim.fact.predicate in _ENTIRE else bound
-            cost = self._cost(claim, note)
+            cost = self._cost(claim, 1, note)
             if self._used + cost <= most:
                 self._add(claim, 1, cost, note)
             elif claim.fact.predicate in WHOLE:
@@ -648,7 +691,7 @@ class _Packing:
 
     def _name(self, claim: Claim, note: str, most: float) -> None:
         """Show what a claim is and where it stands, without its words."""
-        line = self._whole(claim, 1, note)
+        line = self._sentence(claim, 1, note).line
         what = line.stub or f"{claim.fact.predicate} @{claim.place}"
         cost = hundredths(what) + LINE
         if self._used + cost > most:
@@ -660,7 +703,13 @@ class _Packing:
     def offer_all(self, offered: Sequence[Sequence[Claim]], level: int) -> None:
         """Show what fits of one class; what several texts say is cited from one that is, anyway."""
         for each in offered:
-            self.offer(self._cited(each, level), level)
+            # They say the same, so one of them is new where all are.
+            if not self._is_new(each[0]):
+                continue
+            if self.is_full:
+                self._pass_over(level)
+            else:
+                self._offer(self._cited(each, level), level)
 
     def _cited(self, same: Sequence[Claim], level: int) -> Claim:
         """Return the one of some claims that takes least: in a row that is there, or will be."""
@@ -680,14 +729,9 @@ class _Packing:
             self._new[where] = found
         return found
 
-    def offer(self, claim: Claim, level: int) -> None:
-        """Show a claim if it fits and says something new."""
-        if not self._is_new(claim):
-            return
-        if self.is_full:
-            self._pass_over(level)
-            return
-        cost = self._cost(claim)
+    def _offer(self, claim: Claim, level: int) -> None:
+        """Show a claim if it fits."""
+        cost = self._cost(claim, level)
         bound = self._human if claim.fact.predicate == "said" else cost
         if cost <= min(bound, self._budget - self._used):
             self._add(claim, level, cost)
@@ -706,7 +750,7 @@ class _Packing:
                 continue
             if self._family(cell).shows(cell):
                 continue
-            cost = self._cost(cell)
+            cost = self._family(cell).cost(cell)
             if cost <= self._budget - self._used:
                 self._add(cell, level, cost)
 
@@ -742,19 +786,16 @@ class _Packing:
         if claim.fact.predicate == "said":
             self._human -= cost
         if claim.fact.predicate in WHOLE:
-            self._wholes.append(self._whole(claim, level, note))
+            self._wholes.append(self._sentence(claim, level, note).line)
         else:
             self._family(claim).take(claim, level)
 
-    def _cost(self, claim: Claim, note: str = "") -> int:
+    def _cost(self, claim: Claim, level: int, note: str = "") -> int:
         """Return what a claim takes, in hundredths of a token."""
         if claim.fact.predicate in WHOLE:
-            line = self._whole(claim, 1, note)
-            stub = 0 if self.filling.terse else _taken(line.stub)
-            apart = stub + 100 * _rounded(line.words)
-            if self.filling.terse and line.role:
-                return apart + LINE
-            return max(line_takes(line.text), (apart if line.role else 0) + LINE)
+            said = self._sentence(claim, level, note)
+            apart = said.apart + LINE
+            return apart if self.filling.terse and said.line.role else max(said.takes, apart)
         return self._family(claim).cost(claim)
 
     def _family(self, claim: Claim) -> Family:
@@ -764,16 +805,11 @@ class _Packing:
             found = self._families[name] = Family(claim, self._faces)
         return found
 
-    def _whole(self, claim: Claim, level: int, note: str = "") -> Line:
-        said, rest = claim.fact.value, ""
-        # What shall be or shall not be is said whole: its middle may be what matters.
-        if len(said) > self.filling.verbatim and claim.fact.predicate not in _ENTIRE:
-            said = sandwich(said, min(_PREVIEW, self.filling.verbatim))
-            rest = f" [all of it: ref:{claim.text.name}]"
+    def _sentence(self, claim: Claim, level: int, note: str) -> Sentence:
         if claim.fact.predicate == "error":
             known = claim.fact.unit or self._order.put_right(claim)
             note = note or f"({known})"
-        return whole_line(claim, level, said, rest, note)
+        return self._faces.sentence(claim, level, self.filling.verbatim, note)
 
 
 def what_of(claim: Claim) -> What:
