@@ -68,7 +68,7 @@ class Face:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A claim that has a line of its own, and what that takes; ``apart`` as a message of a person."""
+    """A claim with a line of its own, and what that takes; ``apart`` as a message of a person."""
 
     line: Line
     takes: int
@@ -412,12 +412,8 @@ class View:
         """What people and the system said, by their roles: the task first, and nothing twice."""
         spoken = [one for one in self.lines if one.role]
         spoken.sort(key=lambda one: (not one.stub.startswith("task "), one.at))
-        found: list[tuple[str, str]] = []
-        said: dict[str, _Said] = {}
-        for one in spoken:
-            if said.setdefault(one.role, _Said()).take(one.words):
-                found.append((one.role, one.words))
-        return tuple(found)
+        said: dict[str, _Said] = {one.role: _Said() for one in spoken}
+        return tuple((one.role, one.words) for one in spoken if said[one.role].take(one.words))
 
 
 @frozen
