@@ -606,7 +606,7 @@ def approve_command(  # noqa: PLR0913  each part of an approval has an option
     form: str,
     project: str | None,
 ) -> int:
-    """Approve the draft ID, or the rule ID that a model wrote into a file.
+    """Approve the draft ID, or the rule ID of a rule file, whoever wrote it.
 
     The rules of a draft are written into a rule file of the project: where they replace or add to
     rules, into the file of those; else into a new file beside the rules that they speak about, or
