@@ -1473,15 +1473,42 @@ class RuleWords:
         target = "" if literal.target is None else self.term(literal.target)
         over = over if literal.target is None else f"all {over} entries"
         what = PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
+        same = self._group(literal)
+        group = f" of the same {_listed(same)}" if same else ""
         asked = [said for one in as_written(literal.body) for said in self.filters(one)]
         where = f" for which {_listed(asked)}" if asked else ""
-        return f"{PLAIN.said(_IS, self.term(literal.result), what)}{where}"
+        return f"{PLAIN.said(_IS, self.term(literal.result), what)}{group}{where}"
+
+    def _group(self, literal: Aggregate) -> list[str]:
+        """Name the columns of what is folded that the rest of the rule decides."""
+        outside = {
+            term
+            for rank, atom in _atoms_in(self.rule)
+            if rank < _FOLDED
+            for term in atom.terms
+            if isinstance(term, Variable) and not is_wildcard(term)
+        }
+        nouns = (
+            column_noun(column)
+            for atom in (one.atom for one in literal.body if isinstance(one, Positive))
+            for column, term in zip(
+                self.predicates[atom.predicate].columns, atom.terms, strict=True
+            )
+            if term in outside
+        )
+        return list(dict.fromkeys(nouns))
 
     def folds_over(self, literal: Aggregate) -> str:
         """Say what an aggregate folds, without its conditions and what it comes to."""
         over = _listed(list(dict.fromkeys(_folded(literal))))
         target = "" if literal.target is None else self.term(literal.target)
         return PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
+
+    def joined(self, literal: Aggregate) -> list[str]:
+        """Say that an entry counts only with entries of the other relations that are folded."""
+        read = [words(one.atom.predicate) for one in literal.body if isinstance(one, Positive)]
+        others = [one for one in dict.fromkeys(read[1:]) if one != read[0]]
+        return [f"an entry of {_listed(others)} goes with it"] if others else []
 
     def filters(self, literal: Literal) -> list[str]:
         """Say what a literal of an aggregate asks of its rows: of an atom, the constants in it."""
@@ -1652,11 +1679,14 @@ def _operator_from(literal: Comparison, left: str) -> str:
     return literal.operator if _named(literal.left) == left else _MIRRORED[literal.operator]
 
 
+_FOLDED: Final = 2
+
+
 def _atoms_in(rule: Rule) -> Iterator[tuple[int, Atom]]:
     """Yield the atoms, with 0 for the head, 1 for the body and 2 for what is folded."""
     yield 0, rule.head
     for literal in rule.body:
-        rank = 2 if isinstance(literal, Aggregate) else 1
+        rank = _FOLDED if isinstance(literal, Aggregate) else 1
         for one in literal.body if isinstance(literal, Aggregate) else (literal,):
             if isinstance(one, Positive | Negative):
                 yield rank, one.atom

@@ -178,6 +178,23 @@ def test_a_refusal_names_the_rows_that_a_count_leaves_out() -> None:
     assert "2026-07-01" not in left
 
 
+def test_a_page_says_that_an_entry_counts_only_with_one_of_another_relation() -> None:
+    rules = BARE.replace(
+        '?d <= "2026-08-01" }', '?d <= "2026-08-01", resident(_v, "north") }'
+    ).replace(
+        ".decl valid_ones",
+        ".decl resident(voter: number, district: symbol)\n"
+        '.input resident(source = "office", query = "d")\n.decl valid_ones',
+    )
+    tables = {
+        "signature_of": Table((("Vera", 1, "2026-07-01"), ("Vera", 2, "2026-07-02"))),
+        "resident": Table(((1, "north"),)),
+        "barred_from": Table(()),
+    }
+    shown = said(to_html(certificate(ask(analysed(rules), "on_ballot(Vera)", tables))))
+    assert "an entry of resident goes with it" in shown
+
+
 def test_words_that_leave_out_a_condition_of_a_sum_are_marked() -> None:
     shown = said(duty())
     assert "Its words do not say that only those count for which the kind is flight." in shown

@@ -227,7 +227,8 @@ class Account:
     ) -> Fold:
         program = self.document.program
         told = RuleWords.of(program.rules[rule], program.program.predicates)
-        where = [one for inner in as_written(literal.body) for one in told.filters(inner)]
+        where = [*told.joined(literal)]
+        where += [one for inner in as_written(literal.body) for one in told.filters(inner)]
         rows = []
         for name, texts in left:
             declared = program.program.predicates[name]
