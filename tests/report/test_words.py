@@ -15,6 +15,7 @@ import pytest
 
 from constat import Session
 from constat.logic import UNREAD_CELL
+from constat.proof.export.document import rule_title
 from constat.proof.report.page import to_html
 from constat.proof.sentences import describe_fact
 from tests.examples.projects import ROOT
@@ -149,6 +150,12 @@ def test_no_page_of_an_example_has_half_code(example: str, goal: str) -> None:
     with Session(ROOT / "examples" / example, cache=False) as session:
         page = to_html(session.prove(goal).certificate)
     assert list(half_code(page)) == []
+
+
+def test_rules_that_constat_makes_are_named_by_what_they_are_for() -> None:
+    assert rule_title("the.goal.1") == "of the question itself"
+    assert rule_title("given_out.1") == "1 of \u2018given out\u2019"
+    assert rule_title("VIP1") == "VIP1"
 
 
 def test_a_form_is_said_without_its_signs() -> None:

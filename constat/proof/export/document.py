@@ -93,6 +93,8 @@ def rule_title(rule_id: str) -> str:
     if found is None:
         return rule_id
     name, made, number = found.groups()
+    if f"{name}{made or ''}" == ASKED:
+        return "of the question itself"
     told = words(name).removeprefix("is ")
     told = f"\u2018{told}\u2019" if " " in told else told
     return f"{number} of {told}{', made by Constat' if made else ''}"

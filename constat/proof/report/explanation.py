@@ -261,7 +261,7 @@ def _lacks(account: Account, path: Path) -> Iterator[str]:
         if turning:
             said += f" That falls if one of these turns round:{_points(turning)}"
         elif ends and place == 0:
-            said += f" For lack of one of these:{_points(ends)}"
+            said += f" That comes down to:{_points(ends)}"
         yield said
 
 
