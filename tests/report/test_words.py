@@ -158,6 +158,21 @@ def test_rules_that_constat_makes_are_named_by_what_they_are_for() -> None:
     assert rule_title("VIP1") == "VIP1"
 
 
+def test_a_computed_number_of_the_answer_is_said_to_change_with_what_it_rests_on() -> None:
+    rules = """.decl worked(who: symbol, hours: number)
+.input worked(source = "office", query = "w")
+.decl due(who: symbol, pay: number)
+due(?w, ?p) :- worked(?w, ?h), ?p = 20 * ?h, ?h > 1.
+.decl works(who: symbol)
+works(?w) :- due(?w, _).
+"""
+    for goal, told in (("due(ann, 60)", True), ("works(ann)", False)):
+        answered = ask(analysed(rules), goal, {"worked": Table((("ann", 3),))})
+        assert (
+            "Numbers of the answer are computed" in said(to_html(certificate(answered)))
+        ) is told
+
+
 def test_a_form_is_said_without_its_signs() -> None:
     page = said(to_html(structures()))
     assert "of the form Add(l, r)" in page

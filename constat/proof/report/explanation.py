@@ -231,7 +231,7 @@ def _changing(account: Account) -> str:
     """
     verdict = account.document.header["verdict"]
     if verdict.startswith("PROVED"):
-        turning = _turning(account, account.roots[:1])
+        turning = [*_turning(account, account.roots[:1]), *_computed(account)]
         told = _short_list([f"{capital(one)}." for one in turning], "conditions")
         return f"<p>This proof falls if one of these turns round:</p>{told}" if told else ""
     if not verdict.startswith("DISPROVED"):
@@ -248,6 +248,16 @@ def _changing(account: Account) -> str:
                 else f"{rule} each of these {len(lacks)}:<ul>{each}</ul>"
             )
     return _short_list(items, "rules") + _tried(account)
+
+
+def _computed(account: Account) -> list[str]:
+    """Say that numbers of the answer that are computed change before a comparison turns."""
+    predicate = account.document.header["goal"][0]
+    kinds = account.document.program.program.predicates[predicate].kinds
+    computed = any(not one.turned for one in account.tests(account.steps[account.roots[0]]))
+    if not computed or not any(one.numeric for one in kinds):
+        return []
+    return ["numbers of the answer are computed: they change with each number that they rest on"]
 
 
 def _lacks(account: Account, path: Path) -> Iterator[str]:
