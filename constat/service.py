@@ -42,7 +42,7 @@ from constat.project.settings import ROLES, sight_of
 from constat.session import AsyncSession, LogAs
 from constat.session.answers import Settled
 from constat.session.drafted import told_of_drafts
-from constat.tiers.rights import is_shown
+from constat.tiers.rights import is_shown, may_meet_hidden
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -580,7 +580,8 @@ class Service:
 
     def _given(self, certificate: str) -> str:
         given = certificate.strip()
-        return self.read(given) if given.startswith(f"{_CERTIFICATE}/") else given
+        # Its last character is a new line, which is easily lost on the way.
+        return self.read(given) if given.startswith(f"{_CERTIFICATE}/") else f"{given}\n"
 
     def read(self, reference: str) -> str:
         """Give a certificate or a long text by its reference; raises `Refused`."""
@@ -640,6 +641,7 @@ class Service:
 
         def work(session: Session) -> JsonObject:
             self._check_shown(session, fact)
+            self._check_key(session, fact)
             conflicts = session.facts.conflicts(fact)
             kept = session.facts.add(fact, author=by, note=note)
             return {**_stated(session, kept), "conflicts": list(conflicts[:_LISTED])}
@@ -671,6 +673,17 @@ class Service:
         if not is_shown(session.program.program.predicates[name], row, self._sight):
             message = f"the role {self._sight.role} may not see such a fact of {name}"
             raise ConstatError([Diagnostic(UNSEEN, message)])
+
+    def _check_key(self, session: Session, fact: str) -> None:
+        """Raise `ConstatError` where the key of a fact may be that of a row that is not seen."""
+        if self._sight is None:
+            return
+        name, _ = session.facts.read(fact)
+        if may_meet_hidden(session.program.program.predicates[name], self._sight):
+            role = self._sight.role
+            message = f"the role {role} may not see every row of {name}, so it states none"
+            note = "whether a fact counts would tell whether a row of others has its key"
+            raise ConstatError([Diagnostic(UNSEEN, message, note=note)])
 
     async def decisions(self, *, start: int = 0, most: int = ROWS) -> JsonObject:
         """List what the log of decisions holds, from an entry on."""

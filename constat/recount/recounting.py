@@ -252,11 +252,26 @@ def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], Loaded])
             found = _compared(
                 evaluation.tables, expected.whole, given.whole, values, whole=claim.whole
             )
-        if not found.passed or not (expected.marked or given.marked):
-            return found
-        return _compared_marked(evaluation.tables, expected, given, width, whole=claim.whole)
+        if found.passed and (expected.marked or given.marked):
+            found = _compared_marked(evaluation.tables, expected, given, width, whole=claim.whole)
+        # A total whose members nobody knows in full may be known all the same: of two rows that
+        # are one or in different groups, or of members that are equal. The clauses take it as open.
+        if found.extra and not found.missing and _may_be_known(evaluation, claim, expected):
+            raise RefusedError("a total over what nobody knows may be known all the same")
+        return found
 
     return _guarded(compared)
+
+
+def _may_be_known(evaluation: Evaluation, claim: Claim, expected: Loaded) -> bool:
+    """Tell whether rows that are taken as possible only may rest on totals."""
+    program, tables = evaluation.program, evaluation.tables
+    names = predicates_below(program, claim.atom.predicate)
+    rules = (rule for rule in program.program.rules if rule.head.predicate in names)
+    folds = any(isinstance(one, Aggregate) for rule in rules for one in rule.body)
+    if not folds or not expected.marked:
+        return False
+    return bool(tables.number("SELECT count(*) FROM", expected.marked, "WHERE s IS NULL"))
 
 
 def _guarded(work: Callable[[], _Found]) -> _Found | Recount:

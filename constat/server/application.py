@@ -297,11 +297,14 @@ class Application:
         routes.append(Route("/metrics", self._answering("metrics", "viewer", self._figures)))
         graph = self._answering("graphql", "", self._graphql)
         routes.append(Route("/graphql", graph, methods=["POST"]))
-        return Starlette(
+        application = Starlette(
             routes=routes,
             lifespan=lifespan,
             exception_handlers={HTTPException: self._unrouted},
         )
+        # An address in an answer would be made of what the request calls this server.
+        application.router.redirect_slashes = False
+        return application
 
     @staticmethod
     async def _healthy(_: Request) -> Response:
@@ -706,12 +709,16 @@ class Application:
         host = request.headers.get("host", "")
         if self._access.hosts and host not in self._access.hosts:
             raise _Refusal(421, "this server has another name")
+        if {"content-length", "transfer-encoding"} <= set(request.headers):
+            # Who stands in between may see another end of this request, and so another one behind.
+            raise _Refusal(400, "the length of a request is said in one way", Connection="close")
         origin = request.headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             raise _Refusal(403, "pages of other places may not ask")
 
     async def _caller(self, request: Request) -> Caller:
-        shown = request.headers.get("authorization", "")
+        several = request.headers.getlist("authorization")
+        shown = several[0] if len(several) == 1 else ""
         how = 'Bearer error="invalid_token"'
         try:
             if self._access.issuer is None:

@@ -19,6 +19,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final
 
 import strawberry
+from graphql import GraphQLError, OperationDefinitionNode, parse
 from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
@@ -28,7 +29,6 @@ from constat.frozen import frozen
 from constat.server.operations import ANYBODY, Operation, Schema, answers, operations
 
 if TYPE_CHECKING:
-    from graphql import GraphQLError
     from strawberry.types.execution import ExecutionContext
 
     from constat.diagnostics.diagnostic import JsonObject
@@ -56,8 +56,6 @@ class Context:
 
     def count(self, name: str) -> None:
         """Count an operation; raises `GraphQLError` where there are too many in one document."""
-        from graphql import GraphQLError  # noqa: PLC0415  heavy library, loaded on first use
-
         self.asked.append(name)
         if len(self.asked) > _OPERATIONS:
             raise GraphQLError(
@@ -236,14 +234,38 @@ def read_document(given: Arguments) -> Document | None:
     return Document(query, variables, name)
 
 
+def _unnamed(asked: Document) -> str:
+    """Say why a document does not say which of its operations is meant; else nothing."""
+    try:
+        parts = parse(asked.query, max_tokens=_TOKENS).definitions
+    except GraphQLError:
+        # Executing says so, with the place.
+        return ""
+    operations = [one for one in parts if isinstance(one, OperationDefinitionNode)]
+    names = [None if one.name is None else one.name.value for one in operations]
+    if asked.name and asked.name not in names:
+        return "no operation of the document has the name that `operationName` says"
+    if not asked.name and len(operations) > 1:
+        return "the document has several operations: name one by `operationName`"
+    return ""
+
+
 async def result_of(asked: Document, context: Context) -> JsonObject:
     """Answer a document, which may be a query or a mutation."""
+    problem = _unnamed(asked)
+    if problem:
+        return {"errors": [{"message": problem}]}
     found = await schema().execute(asked.query, asked.variables, context, operation_name=asked.name)
     return _formatted(found)
 
 
 async def events_of(asked: Document, context: Context) -> AsyncIterator[str]:
     """Answer a document event by event, as "GraphQL over Server-Sent Events" names them."""
+    problem = _unnamed(asked)
+    if problem:
+        yield f"event: next\ndata: {json.dumps({'errors': [{'message': problem}]})}\n\n"
+        yield "event: complete\ndata:\n\n"
+        return
     found = await schema().stream(asked.query, asked.variables, context, operation_name=asked.name)
     if isinstance(found, AsyncGenerator):
         async with aclosing(found) as results:

@@ -69,6 +69,14 @@ def is_shown(predicate: Predicate, row: Sequence[str | None], sight: Sight) -> b
     return all(row[place] in texts for place, texts in wanted.items())
 
 
+def may_meet_hidden(predicate: Predicate, sight: Sight) -> bool:
+    """Tell whether a row that a role may not see may have the key of one that it may see."""
+    found = sight.of(predicate.name)
+    if found is None or not predicate.key:
+        return False
+    return not _wanted(predicate, found, sight).keys() <= set(predicate.key)
+
+
 def _check(sight: Sight, program: AnalysedProgram) -> None:
     diagnostics = []
     for name, found in (sight.relations or {}).items():

@@ -19,6 +19,7 @@ _VARIES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"sha256:[0-9a-f]{6,64}"), "<hash>"),
     (re.compile(r"\d+\.\d ms"), "<duration>"),
+    (re.compile(r"\(key [0-9a-f]{4,16}\)"), "(key <id>)"),
 )
 
 

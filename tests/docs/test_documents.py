@@ -29,7 +29,11 @@ from tests.docs.warm import warm_constat
 from tests.examples.shop import ROOT
 
 DOCS = ROOT / "docs"
-DOCUMENTS = [ROOT / "README.md", *sorted((DOCS / "guide").glob("*.md"))]
+DOCUMENTS = [
+    one
+    for one in (ROOT / "README.md", *sorted((DOCS / "guide").glob("*.md")))
+    if "```console" in one.read_text(encoding="utf-8")
+]
 TUTORIALS = [*sorted((DOCS / "tutorial").glob("*.md")), DOCS / "comparison.md"]
 PORT = "8378"
 MOST_BYTES = 12_000

@@ -71,6 +71,18 @@ FROM_THE_DOCUMENT: Final = (
     bare("a role in place of a token", Authorization="Bearer admin"),
     bare("the hash of a token", Authorization="Bearer sha256:" + "0" * 64),
     bare("another scheme", Authorization="Basic YWRtaW46YWRtaW4="),
+    Attack(
+        "two headers with tokens",
+        (
+            Call(
+                "/v1/prove",
+                {"goal": "north(C1)"},
+                NOBODY,
+                headers=(("Authorization", "Bearer x"), ("Authorization", "Bearer y")),
+            ),
+        ),
+        refused=True,
+    ),
     bare("two tokens", Authorization="Bearer x, Bearer y"),
     bare("a token in another header", X_Api_Key="admin", X_Forwarded_User="admin"),
     bare("a cookie", Cookie="session=admin; role=admin"),
@@ -286,6 +298,11 @@ WITH_THE_CODE: Final = (
         True,
         "clerk",
         fact='customer(C3, "X", south, "1")',
+    ),
+    one(
+        "a fact under the key of another's row",
+        *("/v1/facts/add", True, "clerk"),
+        fact='customer(C3, "clerk", "south", "1")',
     ),
     one("a fact with a hidden column", "/v1/facts/add", True, "clerk", fact='customer(C9,a,b,"c")'),
     # What is for those who see everything.

@@ -102,6 +102,9 @@ def test_questions_are_answered_as_the_document_says(still_shop: Path) -> None:
             client, "/v1/verify", certificate=proved["certificate"], sources=True
         )
         assert (report["accepted"], report["leaves"]) == (True, "unchanged")
+        for text in (found.text, found.text.rstrip("\n")):
+            report = await answered(client, "/v1/verify", certificate=text)
+            assert (report["accepted"], report["verdict"]) == (True, "PROVED")
         rows = await answered(client, "/v1/query", query="is_vip(?c)", most=2)
         assert len(rows["rows"]) == 2
         whole = b'{"query": "is_vip(?c)", "start": 1.0, "most": 1}'
@@ -554,6 +557,13 @@ def test_a_document_that_asks_too_much_is_refused(still_shop: Path) -> None:
         assert slip["errors"][0]["extensions"]["error"][0]["help"]
         assert slip["errors"][0]["extensions"]["code"].startswith("C0")
         assert (await client.post("/graphql", json={"query": "{ x }"})).status_code == 401
+        several = "query a { caller { name } } query b { caller { role } }"
+        for name, told in (("b", "data"), ("c", "errors"), (None, "errors")):
+            body = {"query": several, "operationName": name}
+            response = await client.post("/graphql", json=body, headers=of("viewer"))
+            assert response.status_code == 200, response.text
+            assert list(response.json()) == [told]
+        assert (await client.post("/v1/prove/", json={}, headers=of("viewer"))).status_code == 404
 
     served(still_shop, work)
 
