@@ -19,7 +19,6 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final
 
 import strawberry
-from graphql import GraphQLError, OperationDefinitionNode, parse
 from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
 from strawberry.scalars import JSON
 from strawberry.schema.config import StrawberryConfig
@@ -29,6 +28,7 @@ from constat.frozen import frozen
 from constat.server.operations import ANYBODY, Operation, Schema, answers, operations
 
 if TYPE_CHECKING:
+    from graphql import GraphQLError
     from strawberry.types.execution import ExecutionContext
 
     from constat.diagnostics.diagnostic import JsonObject
@@ -58,6 +58,8 @@ class Context:
         """Count an operation; raises `GraphQLError` where there are too many in one document."""
         self.asked.append(name)
         if len(self.asked) > _OPERATIONS:
+            from graphql import GraphQLError  # noqa: PLC0415  heavy library, loaded on first use
+
             raise GraphQLError(
                 f"one document may ask {_OPERATIONS} operations", extensions={"code": "HTTP400"}
             )
@@ -236,6 +238,12 @@ def read_document(given: Arguments) -> Document | None:
 
 def _unnamed(asked: Document) -> str:
     """Say why a document does not say which of its operations is meant; else nothing."""
+    from graphql import (  # noqa: PLC0415  heavy library, loaded on first use
+        GraphQLError,
+        OperationDefinitionNode,
+        parse,
+    )
+
     try:
         parts = parse(asked.query, max_tokens=_TOKENS).definitions
     except GraphQLError:
