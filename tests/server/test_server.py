@@ -558,11 +558,11 @@ def test_a_document_that_asks_too_much_is_refused(still_shop: Path) -> None:
         assert slip["errors"][0]["extensions"]["code"].startswith("C0")
         assert (await client.post("/graphql", json={"query": "{ x }"})).status_code == 401
         several = "query a { caller { name } } query b { caller { role } }"
-        for name, told in (("b", "data"), ("c", "errors"), (None, "errors")):
+        for name, member in (("b", "data"), ("c", "errors"), (None, "errors")):
             named = {"query": several, "operationName": name}
             response = await client.post("/graphql", json=named, headers=of("viewer"))
             assert response.status_code == 200, response.text
-            assert list(response.json()) == [told]
+            assert list(response.json()) == [member]
         assert (await client.post("/v1/prove/", json={}, headers=of("viewer"))).status_code == 404
 
     served(still_shop, work)
