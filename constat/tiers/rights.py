@@ -244,7 +244,17 @@ class _Restricted:
         if not (self._hidden or self._wanted):
             return evidence
         found = content_hash(rows, self._kinds)
-        told = replace(evidence, snapshot=None, row_count=len(rows), content_hash=found)
+        word = evidence.attestation
+        if word is not None and self._hidden:
+            # A note of a person is about the whole row.
+            word = replace(word, note=None)
+        told = replace(
+            evidence,
+            snapshot=None,
+            row_count=len(rows),
+            content_hash=found,
+            attestation=word,
+        )
         if self._says_no_more(evidence, rows, demand):
             return told
         return replace(told, query=None, parameters=())

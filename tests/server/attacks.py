@@ -710,6 +710,18 @@ FROM_THE_PAGE: Final = (
         (Call("/v1/certificates/..%2f..%2fconstat.yaml", {}, VIEWER, "GET"),),
         refused=True,
     ),
+    # By somebody who had read neither code nor tests; the last, as what is stated stays.
+    Attack(
+        "the note of a fact with a hidden column",
+        (Call("/v1/why", {"goal": "north(C90)"}),),
+        before=(
+            Call(
+                "/v1/facts/add",
+                {"fact": 'customer(C90, "Zed", "north", "5")', "note": "KEEP-QUIET"},
+                ADMIN,
+            ),
+        ),
+    ),
 )
 
 ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE)
