@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # rules, sources of one's own, more stores, Spark, results that stay current, spans; to be lowered,
 # not raised.
 MOST_FILES = 522
-MOST_HEADER = 0.0879
+MOST_HEADER = 0.0870
 MOST_WITH_ONE_IMPORTER = 0.186
 MOST_SMALL_WITH_ONE_IMPORTER = 12
 SMALL = 80
