@@ -41,6 +41,10 @@ _CALCULATED: Final = MappingProxyType({"Add": "+", "Sub": "-", "Mul": "*", "Div"
 _FOLDED: Final = MappingProxyType(
     {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max", "Avg": "mean"}
 )
+_WITHOUT_CASE: Final = frozenset({"sqlite", "mysql"})
+"""Dialects in which LIKE takes letters of both cases."""
+_DIVIDES_WHOLE: Final = frozenset({"sqlite", "postgres", "postgresql"})
+"""Dialects in which the quotient of whole numbers is one; it is rounded towards zero."""
 _INSTEAD: Final = MappingProxyType(
     {
         "LIMIT": 'ask for the first rows: `constat query "..." --order COLUMN --limit 10`',
@@ -120,7 +124,8 @@ def import_sql(text: str, file: str, stored: Sequence[Stored], dialect: str) -> 
     rules = 0
     for statement in statements:
         try:
-            view = _View(known, [one.predicate.name for one in known], statement)
+            taken = [one.predicate.name for one in known]
+            view = _View(known, taken, statement, dialect)
             written.append(view.text())
             rules += len(view.rules)
             diagnostics += (
@@ -148,9 +153,16 @@ class _Column:
 class _View:
     """One statement on its way into rules."""
 
-    def __init__(self, known: list[Stored], taken: Sequence[str], statement: Any) -> None:  # noqa: ANN401  a node of sqlglot
+    def __init__(
+        self,
+        known: list[Stored],
+        taken: Sequence[str],
+        statement: Any,  # noqa: ANN401  a node of sqlglot
+        dialect: str,
+    ) -> None:
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
+        self.dialect = dialect
         self.remarks: list[str] = []
         self.rules: list[str] = []
         self.declared: list[str] = []
@@ -386,6 +398,9 @@ class _Select:
             right, other = self._value(node.right, outside=outside)
             if form == "DPipe":
                 return f"cat({left}, {right})", Kind.SYMBOL
+            whole = kind is other is Kind.NUMBER and self.view.dialect in _DIVIDES_WHOLE
+            if form == "Div" and not whole:
+                raise _RefusedError(f"`{node.sql()[:60]}`, a division with places,")
             both = other if isinstance(node.left, exp.Literal) else kind
             return f"{left} {_CALCULATED[form]} {right}", both
         if not isinstance(node, exp.Paren | exp.Neg | exp.Year | exp.Month | exp.Day):
@@ -432,7 +447,11 @@ class _Select:
                 listed = [self._value(one, outside=outside)[0] for one in node.expressions]
                 return one_of(texts[0], listed, denied=denied)
             case "Like" if isinstance(node.expression, exp.Literal):
-                return alike(texts[0], f"'{node.expression.this}'", denied=denied)
+                pattern = node.expression.this
+                cased = self.view.dialect not in _WITHOUT_CASE
+                if not cased and not pattern.isascii():
+                    raise _RefusedError("LIKE with letters beyond ASCII, whose case may count,")
+                return alike(texts[0], f"'{pattern}'", denied=denied, cased=cased)
             case _ if form in _COMPARED:
                 operator = _COMPARED[form]
                 return f"{texts[0]} {_DENIED[operator] if denied else operator} {texts[1]}"

@@ -47,6 +47,10 @@ NAMED: Final = {
     "what is there": "SELECT id FROM owner WHERE city IS NOT NULL",
     "denied": "SELECT id FROM owner WHERE NOT name LIKE 'A%' AND id NOT IN (3, 4)",
     "a calculation": "SELECT id, weight * 2 + 1 FROM animal WHERE weight - 1 > owner",
+    "like in both cases": "SELECT id FROM owner WHERE name LIKE 'a%' OR name LIKE '%B'",
+    "whole divisions": (
+        "SELECT id, (weight - 40) / 4, (weight - 40) % 7, -weight / 4 FROM animal WHERE weight > 0"
+    ),
     "days": "SELECT id FROM animal WHERE born >= '2020-01-05'",
     "all columns": "SELECT * FROM visit WHERE cost <> 50",
     "a union": "SELECT id FROM owner UNION SELECT cost FROM visit",
@@ -67,6 +71,8 @@ REFUSED: Final = {
     "SELECT COUNT(DISTINCT kind) FROM animal": "COUNT(DISTINCT kind)",
     "SELECT COALESCE(city, 'x') FROM owner": "NULL",
     "DELETE FROM owner": "DELETE",
+    "SELECT id FROM owner WHERE name LIKE 'ä%'": "LIKE with letters beyond ASCII",
+    "SELECT weight / 2.0 FROM animal": "a division with places",
     "CREATE TABLE x (a INTEGER)": "CREATE TABLE",
     "SELECT UPPER(name) FROM owner": "UPPER(name)",
     "SELECT o.id FROM owner p": "`o`",
