@@ -400,7 +400,8 @@ class _Select:
                 return f"cat({left}, {right})", Kind.SYMBOL
             whole = kind is other is Kind.NUMBER and self.view.dialect in _DIVIDES_WHOLE
             if form == "Div" and not whole:
-                raise _RefusedError(f"`{node.sql()[:60]}`, a division with places,")
+                said = node.sql(dialect=self.view.dialect or None)[:60]
+                raise _RefusedError(f"`{said}`, whose quotient may be no whole number,")
             both = other if isinstance(node.left, exp.Literal) else kind
             return f"{left} {_CALCULATED[form]} {right}", both
         if not isinstance(node, exp.Paren | exp.Neg | exp.Year | exp.Month | exp.Day):
@@ -616,7 +617,15 @@ class _Select:
         inside = ", ".join(f"{name} = {cell}" for name, cell in cells.items())
         variable = self._result(len(self.folds))
         asked = f"{function} {target}".strip()
-        literal = f"?{variable} = {asked} : {{ {self._rows_with(places)}({inside}) }}"
+        rows = self._rows_with(places)
+        literal = f"?{variable} = {asked} : {{ {rows}({inside}) }}"
+        may_be_none = rows != self._rows_with(()) or not self.grouped
+        if function != "count" and may_be_none:
+            self.view.remarks.append(f"where `{said}` is NULL, as no row has a value, is no row")
+        if function == "sum" and may_be_none:
+            # The sum of nothing is NULL there, and 0 here.
+            named = [f"{one} = ?{one}" for one in self.grouped] or [f"{self.rows[rows][0]} = _"]
+            literal = f"{rows}({', '.join(named)}), {literal}"
         self.folds[said] = (literal, kind)
         return f"?{variable}", kind
 

@@ -40,6 +40,10 @@ NAMED: Final = {
         "SELECT o.name, SUM(v.cost) FROM owner o JOIN animal a ON a.owner = o.id"
         " JOIN visit v ON v.animal = a.id GROUP BY o.name HAVING SUM(v.cost) > 10"
     ),
+    "a sum of nothing in a group": (
+        "SELECT kind, SUM(weight), COUNT(*) FROM animal WHERE id <> 1 AND id <> 4 GROUP BY kind"
+    ),
+    "a sum of nothing": "SELECT SUM(cost) FROM visit WHERE cost > 900",
     "a group by number": "SELECT owner, MAX(weight) FROM animal GROUP BY 1",
     "a mean": "SELECT owner, AVG(weight) FROM animal GROUP BY owner",
     "alternatives": "SELECT id FROM animal WHERE kind IN ('cat', 'bird') OR weight >= 30",
@@ -72,7 +76,7 @@ REFUSED: Final = {
     "SELECT COALESCE(city, 'x') FROM owner": "NULL",
     "DELETE FROM owner": "DELETE",
     "SELECT id FROM owner WHERE name LIKE 'ä%'": "LIKE with letters beyond ASCII",
-    "SELECT weight / 2.0 FROM animal": "a division with places",
+    "SELECT weight / 2.0 FROM animal": "whose quotient may be no whole number",
     "CREATE TABLE x (a INTEGER)": "CREATE TABLE",
     "SELECT UPPER(name) FROM owner": "UPPER(name)",
     "SELECT o.id FROM owner p": "`o`",
