@@ -35,6 +35,7 @@ from constat.catalog.keyed import (
     key_parameters,
     keyed_query,
     pushable,
+    query_name,
     query_prefix,
     whole_query,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "keyed_query",
     "open_connection",
     "pushable",
+    "query_name",
     "query_prefix",
     "read_cell",
     "read_column",

@@ -7,7 +7,14 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError, Stream
-from constat.catalog.keyed import Family, query_prefix, typed_pushes, typed_question, typed_whole
+from constat.catalog.keyed import (
+    Family,
+    query_name,
+    query_prefix,
+    typed_pushes,
+    typed_question,
+    typed_whole,
+)
 from constat.frozen import frozen
 from constat.logic import Kind, NullPolicy
 
@@ -265,12 +272,12 @@ def whole_queries(whole: Whole, columns: Sequence[DuckColumn]) -> WholeQueries |
     values = [f"{one.value} AS v{place}" for place, one in enumerate(spellings)]
     skipped = [f"c{place} IS NOT NULL" for place, one in enumerate(whole.policies) if one == "skip"]
     kept = f" WHERE {' AND '.join(skipped)}" if skipped else ""
-    prefix = query_prefix(whole.guarded, len(values))
+    prefix, name = query_prefix(whole.guarded, len(values)), query_name(whole.guarded)
     form = "SELECT DISTINCT" if whole.distinct else "SELECT"
     hole = _hole(whole)
     full = " AND ".join([*skipped, *([f"NOT {hole}"] * bool(hole))])
-    give = f"{prefix}{form} {', '.join(values)} FROM q{f' WHERE {full}' if full else ''}"
-    numbered = "FROM (SELECT *, row_number() OVER () AS number FROM q)"
+    give = f"{prefix}{form} {', '.join(values)} FROM {name}{f' WHERE {full}' if full else ''}"
+    numbered = f"FROM (SELECT *, row_number() OVER () AS number FROM {name})"  # noqa: S608  ours
     left_out = " AND ".join([*skipped, hole or "false"])
     holes = f"{prefix}SELECT number, {', '.join(values)} {numbered} WHERE {left_out}"
     look = prefix + _look(whole, spellings, kept, hole)
@@ -294,7 +301,8 @@ def _look(whole: Whole, spellings: Sequence[Spelling], kept: str, hole: str) -> 
     )
     key = ", ".join(f"c{place}" for place in whole.key)
     keys = f"count(DISTINCT ({key}))" if whole.key else "count(*)"
-    rows = f"FROM (SELECT DISTINCT * FROM q{kept})" if whole.distinct else f"FROM q{kept}"  # noqa: S608  names of this module's own
+    rows = f"FROM {query_name(whole.guarded)}{kept}"
+    rows = f"FROM (SELECT DISTINCT * {rows})" if whole.distinct else rows
     holes = f"count(*) FILTER (WHERE {hole})" if hole else "0"
     return f"SELECT count(*), bool_or({wrong}), {keys}, {holes} {rows}"
 

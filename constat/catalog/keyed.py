@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -272,16 +273,28 @@ def key_parameters(keys: Sequence[Row], *, single: bool) -> tuple[str | int, ...
 
 
 def query_prefix(guarded: Guarded, arity: int) -> str:
-    """Give what every query on this one begins with: the user's text, named `q`, verbatim."""
+    """Give what every query on this one begins with: the user's text, verbatim, with its name."""
     # The line breaks keep a closing comment of the user's from swallowing the parenthesis.
     names = ", ".join(f"c{position}" for position in range(arity))
-    return f"WITH q({names}) AS (\n{guarded.text}\n)\n"
+    return f"WITH {query_name(guarded)}({names}) AS (\n{guarded.text}\n)\n"
+
+
+def query_name(guarded: Guarded) -> str:
+    """Give the name of a query in those around it: `q`, or what none of its tables is called."""
+    return unused_name("q", guarded.text)
+
+
+def unused_name(name: str, text: str) -> str:
+    """Lengthen a name until a text of SQL has no such word."""
+    while re.search(rf"\b{name}\b", text, re.IGNORECASE):
+        name += "_"
+    return name
 
 
 def _outer(guarded: Guarded, arity: int) -> str:
     unread = guarded.unread
     columns = ", ".join(f"c{place}" if place not in unread else "NULL" for place in range(arity))
-    return f"SELECT {columns} FROM q"  # noqa: S608  positions alone
+    return f"SELECT {columns} FROM {query_name(guarded)}"  # noqa: S608  positions alone
 
 
 def _operand(push: Push) -> str:
@@ -450,7 +463,7 @@ def _parameter(value: Value) -> Parameter:
 def _selection(guarded: Guarded, arity: int, outputs: Sequence[str]) -> str:
     read = outputs or [f"c{position}" for position in range(arity)]
     listed = [one if place not in guarded.unread else "NULL" for place, one in enumerate(read)]
-    return f"SELECT {', '.join(listed)} FROM q"  # noqa: S608  names of this module's own
+    return f"SELECT {', '.join(listed)} FROM {query_name(guarded)}"  # noqa: S608  names of this module's own
 
 
 def _compared(push: Push, dialect: str) -> str:

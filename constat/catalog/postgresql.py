@@ -31,7 +31,7 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
-from constat.catalog.keyed import Compared, Family, query_prefix, ranged, typed_whole
+from constat.catalog.keyed import Compared, Family, query_name, query_prefix, ranged, typed_whole
 from constat.catalog.plain_query import recognised
 from constat.catalog.server_reading import (
     ServerConnection,
@@ -581,17 +581,17 @@ class PostgresqlConnection(ServerConnection[_Link]):
             raise NotPlacedError("the texts of its database are not stored as UTF-8")
         guarded = whole.guarded
         listed, _, there = self._forms(whole)
-        before = query_prefix(guarded, len(whole.kinds))
+        before, name = query_prefix(guarded, len(whole.kinds)), query_name(guarded)
         kept = f" WHERE {' AND '.join(there)}" if there else ""
         if not whole.distinct and not self._sets_apart(whole):
             if cheaply:
                 raise NotPlacedError("no index keeps its rows apart")
             key = ", ".join(f"c{one}" for one in whole.key or range(len(whole.kinds)))
-            twice = f"SELECT 1 FROM q{kept} GROUP BY {key} HAVING count(*) > 1"  # noqa: S608  ours
+            twice = f"SELECT 1 FROM {name}{kept} GROUP BY {key} HAVING count(*) > 1"  # noqa: S608  ours
             if self._finds(before + twice, seconds):
                 raise NotPlacedError("rows of it come twice, or a key does")
         distinct = "DISTINCT " if whole.distinct else ""
-        return f"{before}SELECT {distinct}{', '.join(listed)} FROM q{kept}"  # noqa: S608  ours
+        return f"{before}SELECT {distinct}{', '.join(listed)} FROM {name}{kept}"  # noqa: S608  ours
 
     def doubted(self, whole: Whole, read: Collection[int], seconds: float) -> str:
         """Say what is wrong with cells of columns that are read; "" where all are exact values."""
@@ -601,7 +601,8 @@ class PostgresqlConnection(ServerConnection[_Link]):
             return ""
         both = " AND ".join([*there, f"({' OR '.join(doubts)})"])
         before = query_prefix(whole.guarded, len(whole.kinds))
-        found = self._finds(f"{before}SELECT 1 FROM q WHERE {both}", seconds)  # noqa: S608  ours
+        rows = f"{before}SELECT 1 FROM {query_name(whole.guarded)}"  # noqa: S608  ours
+        found = self._finds(f"{rows} WHERE {both}", seconds)
         return "a cell of its rows is NULL, or no value of its kind" if found else ""
 
     def _forms(self, whole: Whole) -> tuple[list[str], list[list[str]], list[str]]:

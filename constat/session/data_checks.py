@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis import analyse
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
+from constat.catalog.keyed import unused_name
 from constat.catalog.schema.checking import NAMING_KINDS, likely_keys, near_key
 from constat.catalog.schema.introspection import reading
 from constat.diagnostics import ConstatError, Diagnostic, nearest
@@ -471,9 +472,10 @@ def _numbered(one: Predicate) -> Predicate | None:
     given = ", ".join(f"c{place}" for place in range(one.arity))
     key = ", ".join(f"c{place}" for place in one.key)
     # A line break ends a comment that may close the query.
+    name = unused_name("given", query)
     text = (
-        f"WITH given({given}) AS (\n{query}\n)\n"
-        f"SELECT row_number() OVER (ORDER BY {key}), {key} FROM given"
+        f"WITH {name}({given}) AS (\n{query}\n)\n"
+        f"SELECT row_number() OVER (ORDER BY {key}), {key} FROM {name}"
     )
     names = {one.columns[place].name for place in one.key}
     number = Column(_unused("row", names), Kind.NUMBER.value, Kind.NUMBER)

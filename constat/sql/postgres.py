@@ -203,7 +203,7 @@ def statement(
     """
     tables = PostgresTables(plan)
     tables.careful = careful
-    while any(tables.prefix in text for text in given.values()):
+    while any(tables.prefix in text.lower() for text in given.values()):
         tables.prefix += "_"
     needed = _below(plan, wanted)
     parts = [

@@ -31,7 +31,7 @@ from constat.catalog.connection import (
     Stream,
     read_cells,
 )
-from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
+from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_name, query_prefix
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
     CONTESTED,
@@ -430,7 +430,7 @@ class DatabaseTier:
             connection = self._connections.reading(name)
             with self._preparing:
                 guarded = self._prepared(predicate, connection, self._connections.generation(name))
-            listed = f"SELECT DISTINCT c{column} FROM q"  # noqa: S608  a position alone
+            listed = f"SELECT DISTINCT c{column} FROM {query_name(guarded)}"  # noqa: S608  a position alone
             text = query_prefix(guarded, predicate.arity) + listed
             question = Question(text, tables=guarded.tables)
             batches = connection.read(question, ReadBounds(_SECONDS_FOR_TEXTS, _MOST_TEXTS))

@@ -11,6 +11,7 @@ import duckdb
 from constat import Session
 from constat.catalog.schema import SchemaManager
 from constat.project import load_project
+from constat.session.data_checks import check_data
 from constat.store.catalog import CatalogIndex
 
 if TYPE_CHECKING:
@@ -104,3 +105,42 @@ def goes_all_the_way(folder: Path, databases: str, table: str = HARD_TABLE) -> N
         # Each value is pushed into the query as a parameter of its column.
         bound = ", ".join(f'"{value}"' for value in expected)
         assert session.prove(f"{predicate.name}({bound})").verdict.value == "PROVED"
+
+
+OURS = ("q", "given", "g", "t", "u", "r", "rows", "value", "number", "c0")
+"""Names that queries around those of users have, or had."""
+
+
+def called_as_ours(text: str = "TEXT") -> list[str]:
+    """Write tables that are called as what is written around a query, each with a NULL."""
+    return [
+        statement
+        for name in OURS
+        for statement in (
+            f"CREATE TABLE {name} (c0 INTEGER PRIMARY KEY, {name}2 {text}, v0 INTEGER NOT NULL)",
+            f"INSERT INTO {name} VALUES (1, 'a', 10), (2, NULL, 20)",
+        )
+    ]
+
+
+def all_are_asked(folder: Path, databases: str) -> None:
+    """Draft, query, prove by key, add up and check tables that are called as ours."""
+    (folder / "constat.yaml").write_text(databases, encoding="utf-8")
+    with Session(folder) as session:
+        drafted = session.draft_tables(list(OURS))
+    assert len(drafted.predicates) == len(OURS)
+    totals = "\n".join(
+        f".decl total_{one.name}(n: number)\n"
+        f"total_{one.name}(?n) :- ?n = sum ?v : {{ {one.name}(_k, _, ?v) }}."
+        for one in drafted.predicates
+    )
+    (folder / "drafted.dl").write_text(f"{drafted.text}\n{totals}\n", encoding="utf-8")
+    (folder / "constat.yaml").write_text(f"{databases}\nrules: [drafted.dl]\n", encoding="utf-8")
+    with Session(folder) as session:
+        for one in drafted.predicates:
+            assert len(session.query(f"{one.name}(?k, _, ?v)")) == 2
+            assert session.prove(f'{one.name}(1, "a", 10)').verdict.value == "PROVED"
+            assert session.prove(f"total_{one.name}(30)").verdict.value == "PROVED"
+        found = check_data(session, (), 5)
+        assert len(found) == len(OURS)
+        assert {one.verdict.value for one in found} == {"PROVED"}

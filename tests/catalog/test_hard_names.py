@@ -12,6 +12,8 @@ import pytest
 
 from tests.catalog.schema_worlds import (
     HARD,
+    all_are_asked,
+    called_as_ours,
     definition,
     duckdb_file,
     goes_all_the_way,
@@ -58,6 +60,16 @@ def test_sqlite_is_asked_for_hard_names(tmp_path: Path) -> None:
 def test_duckdb_is_asked_for_hard_names(tmp_path: Path) -> None:
     duckdb_file(tmp_path / "shop.duckdb", *definition('"'))
     goes_all_the_way(tmp_path, 'databases: {sales: "duckdb:///shop.duckdb"}')
+
+
+def test_tables_of_sqlite_are_called_as_ours(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", ";".join(called_as_ours()))
+    all_are_asked(tmp_path, 'databases: {sales: "sqlite:///shop.sqlite"}')
+
+
+def test_tables_of_duckdb_are_called_as_ours(tmp_path: Path) -> None:
+    duckdb_file(tmp_path / "shop.duckdb", *called_as_ours())
+    all_are_asked(tmp_path, 'databases: {sales: "duckdb:///shop.duckdb"}')
 
 
 @pytest.mark.sampled(3)

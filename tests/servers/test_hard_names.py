@@ -10,7 +10,13 @@ import pytest
 
 from constat import Session
 from constat.catalog import QueryMistakeError, guard
-from tests.catalog.schema_worlds import definition, goes_all_the_way, managed
+from tests.catalog.schema_worlds import (
+    all_are_asked,
+    called_as_ours,
+    definition,
+    goes_all_the_way,
+    managed,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +31,11 @@ def config(source: ServedDatabase) -> str:
 def test_servers_are_asked_for_hard_names(source: ServedDatabase, tmp_path: Path) -> None:
     source.run(*definition('"' if source.server.kind == "postgresql" else "`"))
     goes_all_the_way(tmp_path, config(source))
+
+
+def test_tables_of_servers_are_called_as_ours(source: ServedDatabase, tmp_path: Path) -> None:
+    source.run(*called_as_ours("VARCHAR(20)"))
+    all_are_asked(tmp_path, config(source))
 
 
 def test_a_table_of_1500_columns_is_read_whole(source: ServedDatabase, tmp_path: Path) -> None:

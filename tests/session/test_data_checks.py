@@ -108,6 +108,18 @@ def test_a_key_is_broken_by_any_second_row(place: Path, row: str, shown: int) ->
     assert (found.alike, found.reasons) == (int(shown == 1), ())
 
 
+def test_the_certificate_of_a_broken_key_is_of_a_table_called_given(
+    place: Path, tmp_path: Path
+) -> None:
+    changed(place, "create table given(c text)", "insert into given values('a'), ('a'), ('b')")
+    declared = "@[key = c] .decl given(c: symbol)\n"
+    read = '.input given(source = "shop", query = "SELECT c FROM given")'
+    (place / "r.dl").write_text(declared + read)
+    ran = command(place, "given", "--certificates", str(tmp_path / "to"), "--format", "json")
+    (key,) = ran.json["checks"][0]["keys"]
+    assert check_certificate(Path(key["certificate"]).read_bytes()).verdict == "PROVED"
+
+
 def test_a_source_that_fails_leaves_its_key_open(place: Path) -> None:
     changed(place, "insert into customers values(NULL, 'B')")
     (found,) = checked(place, "customers").values()
