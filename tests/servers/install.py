@@ -28,7 +28,7 @@ _PERHAPS: Final = ("libaio1", "libaio1t64", "liburing2", "libnuma1")
 _REDIS: Final = ("redis-server", "redis-tools")
 _REDIS_PERHAPS: Final = ("libjemalloc2", "liblzf1", "libhiredis0.14", "liblua5.1-0", "libatomic1")
 _BWRAP: Final = Path(sys.prefix) / "bin" / "bwrap"
-_PATIENCE: Final = 120
+_PATIENCE: Final = 300
 # Without a network this fails soon.
 _QUICKLY: Final = ("Acquire::Retries=0", "Acquire::http::Timeout=10", "Acquire::https::Timeout=10")
 # Texts for HELP, which take longest to load and which no test reads.
@@ -56,7 +56,9 @@ def _try(name: str, fetch: Callable[[], None]) -> None:
     try:
         fetch()
     except (OSError, subprocess.SubprocessError) as problem:
-        said = getattr(problem, "stderr", None) or str(problem)
+        late = isinstance(problem, subprocess.TimeoutExpired)
+        said = "" if late else getattr(problem, "stderr", None)
+        said = said or str(problem)
         reason = said.strip().splitlines()[-1] if said.strip() else type(problem).__name__
         sys.stderr.write(f"No {name} for the tests: {reason[:200]}\n")
 
