@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.catalog.schema.catalogue import KINDS
+from constat.catalog.schema.described import OF_DOCUMENTS
 from constat.catalog.schema.samples import sample
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
@@ -325,10 +326,12 @@ def _schema_schema(table: TableSchema, predicates: Sequence[str]) -> Iterator[st
 
 def _column(column: ColumnSchema, table: TableSchema) -> str:
     words = [named(column.name)]
-    if column.declared:
-        plain = column.declared.replace(" ", "").replace("(", "").replace(")", "").replace(",", "")
+    # Documents declare no types: what a draft would say is all there is.
+    declared = column.kind if table.kind == OF_DOCUMENTS else column.declared
+    if declared:
+        plain = declared.replace(" ", "").replace("(", "").replace(")", "").replace(",", "")
         safe = plain.replace("_", "").isalnum() and plain.isascii()
-        words.append(column.declared if safe else quoted(column.declared))
+        words.append(declared if safe else quoted(declared))
     if table.key == (column.name,):
         words.append("key")
     elif not column.nullable:

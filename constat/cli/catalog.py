@@ -27,7 +27,7 @@ from constat.diagnostics import ConstatError, Diagnostic, counted, to_json
 from constat.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.catalog.schema import ColumnSchema, DatabaseSummary, Link, Refreshed, TableSchema
     from constat.session.catalog import DraftedTables
@@ -134,10 +134,11 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
 
     TABLE is `orders`, or `sales.orders`; of an operation its parameters come first, then the fields
     of its answers. Relationships that nobody has declared are inferred from
-    names and types, those to tables of other sources too, and say so. Of a file it is said what
-    nothing decides about how its numbers and days are written. With --check rows are read: values
-    that are not of the declared type, keys that are repeated or NULL, values that point nowhere and
-    equal rows are told. No value is shown.
+    names and types, those to tables of other sources too, and say so. TYPE is the source's word,
+    KIND what a draft declares: of a table of a database by its rows, with --check. Of a file it is
+    said what nothing decides about how its numbers and days are written. With --check rows are
+    read: values that are not of the declared type, keys that are repeated or NULL, values that
+    point nowhere and equal rows are told. No value is shown.
 
     Examples:
       constat catalog show orders
@@ -152,12 +153,13 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
         links = session.catalog.relationships(found.path)
         if check:
             findings = session.catalog.check(found.path).findings
-        remarks = _remarks(session, found)
+        kinds, remarks = _said_of_rows(session, found, read=check)
         note_trouble(session.catalog.trouble)
     if form == "json":
-        write_json({**_json(found, links, findings, checked=check), "remarks": list(remarks)})
+        shown = _json(found, kinds, links, findings, checked=check)
+        write_json({**shown, "remarks": list(remarks)})
     else:
-        _write(found, links)
+        _write(found, kinds, links)
         for one in remarks:
             write(f"remark: {one}")
         write_diagnostics(findings, {})
@@ -166,24 +168,30 @@ def show_command(table: str, *, check: bool, form: str, project: str | None) -> 
     return int(any(one.severity.value == "warning" for one in findings))
 
 
-def _remarks(session: Session, table: TableSchema) -> Sequence[str]:
-    from constat.session.catalog import table_remarks  # noqa: PLC0415  loaded when it is used
+def _said_of_rows(
+    session: Session, table: TableSchema, *, read: bool
+) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Give the kinds of columns, and what nothing decides about how a file is written."""
+    from constat.session.catalog import drafted_kinds, table_remarks  # noqa: PLC0415  loaded when it is used
 
+    kinds = drafted_kinds(session.catalog, table, read=read)
     database = session.project.databases.get(table.database)
-    if database is None:
-        return ()
-    return (
-        table_remarks(session.project, database, [table.name])[table.name] if database.files else ()
-    )
+    if database is None or not database.files:
+        return kinds, ()
+    return kinds, table_remarks(session.project, database, [table.name])[table.name]
 
 
-def _write(table: TableSchema, links: Sequence[Link]) -> None:
+def _write(table: TableSchema, kinds: Mapping[str, str], links: Sequence[Link]) -> None:
     rows = "" if table.rows is None else f", {'' if table.counted else 'about '}{table.rows:,} rows"
     write(f"{table.path}: {table.kind}{rows}")
     if table.comment:
         write(table.comment)
-    cells = [(one.name, one.declared, _notes(table, one), one.comment) for one in table.columns]
-    write_pieces(f"{line}\n" for line in grid(("COLUMN", "TYPE", "IS", "COMMENT"), cells))
+    heads = ("COLUMN", "TYPE", *(("KIND",) if kinds else ()), "IS", "COMMENT")
+    cells = []
+    for one in table.columns:
+        kind = (kinds.get(one.name, ""),) if kinds else ()
+        cells.append((one.name, one.declared, *kind, _notes(table, one), one.comment))
+    write_pieces(f"{line}\n" for line in grid(heads, cells))
     for unique in table.unique:
         write(f"unique: {', '.join(unique)}")
     for name, values in table.accepted:
@@ -211,7 +219,12 @@ def _link_text(link: Link) -> str:
 
 
 def _json(
-    table: TableSchema, links: Sequence[Link], findings: Sequence[Diagnostic], *, checked: bool
+    table: TableSchema,
+    kinds: Mapping[str, str],
+    links: Sequence[Link],
+    findings: Sequence[Diagnostic],
+    *,
+    checked: bool,
 ) -> dict[str, object]:
     return {
         "database": table.database,
@@ -224,6 +237,7 @@ def _json(
             {
                 "name": one.name,
                 "declared": one.declared,
+                "kind": kinds.get(one.name, ""),
                 "nullable": one.nullable,
                 "computed": one.generated,
                 "comment": one.comment,

@@ -3232,6 +3232,7 @@ class CatalogColumn(TypedDict):
 
     name: Annotated[str, "Its name as the source spells it."]
     declared: Annotated[str, "Its type in the source's words; empty where it has none."]
+    kind: Annotated[str, "What a draft declares it as; empty where no row was read for it."]
     nullable: Annotated[bool, "Whether NULL may stand in it."]
     computed: Annotated[bool, "Whether the source computes it."]
     comment: Annotated[str, "Its comment."]

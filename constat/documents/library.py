@@ -12,6 +12,7 @@ import re
 import time
 from collections import Counter, defaultdict
 from datetime import date
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
@@ -204,7 +205,8 @@ class Relation:
 
     `name` is what it is called by: the section of the first table, or the kind of `rows`. A cell
     is `None` where a row has nothing there. `about` says in words what is there; `left_out` are
-    headings or keys that no declaration can name.
+    headings or keys that no declaration can name. The first `places` heads say where a row stands;
+    they lack a name that a heading or key of the documents has.
     """
 
     name: str
@@ -213,11 +215,20 @@ class Relation:
     cells: tuple[tuple[str | None, ...], ...]
     about: str
     left_out: tuple[str, ...] = ()
+    places: int = 0
 
     def kinds(self, locale: str) -> tuple[Kind, ...]:
-        """Decide which kind the cells of each column spell."""
+        """Give the kind of each column: that which its cells spell, where documents write them."""
+        if self.rows not in {TABLE, FIELDS}:
+            return tuple(_OF_PLACES.get(one, Kind.SYMBOL) for one in self.heads)
         columns = zip(*self.cells, strict=True) if self.cells else ((),) * len(self.heads)
-        return tuple(_kind([one for one in cells if one is not None], locale) for cells in columns)
+        spelt = [_kind([one for one in cells if one is not None], locale) for cells in columns]
+        known = (_OF_PLACES.get(one, Kind.SYMBOL) for one in self.heads[: self.places])
+        return (*known, *spelt[self.places :])
+
+
+_OF_PLACES: Final = MappingProxyType(dict.fromkeys((LINE_NUMBER, "level", "bytes"), Kind.NUMBER))
+"""What a row of any document has, and what is a number of it."""
 
 
 def relations(documents: Sequence[Document]) -> tuple[Relation, ...]:
@@ -268,12 +279,14 @@ def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
             names.setdefault(chosen, places.section(table.start) if places else "")
             for row in table.rows:
                 where = str(places.line(row.start)) if places else ""
-                cells = (row.cells[n] or None for n in usable)
-                rows[chosen].append((document.name, where, *cells))
+                stands = {DOCUMENT: document.name, LINE_NUMBER: where}
+                known = (stands[one] for one in stands if one not in chosen)
+                rows[chosen].append((*known, *(row.cells[n] or None for n in usable)))
     for heads, name in names.items():
         about = f"tables of {name}" if name else "tables"
-        columns = (DOCUMENT, LINE_NUMBER, *heads)
-        yield Relation(name or TABLE, TABLE, columns, tuple(rows[heads]), about, left_out[heads])
+        stood = [one for one in (DOCUMENT, LINE_NUMBER) if one not in heads]
+        told, out = tuple(rows[heads]), left_out[heads]
+        yield Relation(name or TABLE, TABLE, (*stood, *heads), told, about, out, len(stood))
 
 
 def _fields(keys: Mapping[str, Sequence[tuple[str, str]]]) -> Relation:
@@ -281,8 +294,12 @@ def _fields(keys: Mapping[str, Sequence[tuple[str, str]]]) -> Relation:
     often = sorted(keys, key=lambda one: (-len({name for name, _ in keys[one]}), one))[:_MOST_KEYS]
     values = {one: dict(reversed(keys[one])) for one in often}
     documents = sorted({name for one in often for name in values[one]})
-    cells = tuple((name, *(values[one].get(name) for one in often)) for name in documents)
-    return Relation(FIELDS, FIELDS, (DOCUMENT, *often), cells, "lines that say `key: value`")
+    known = [one for one in (DOCUMENT,) if one not in often]
+    cells = tuple(
+        (*(name for _ in known), *(values[one].get(name) for one in often)) for name in documents
+    )
+    about = "lines that say `key: value`"
+    return Relation(FIELDS, FIELDS, (*known, *often), cells, about, (), len(known))
 
 
 def _kind(values: Sequence[str], locale: str) -> Kind:

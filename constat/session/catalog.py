@@ -271,6 +271,25 @@ def draft_tables(
     return DraftedTables(database, text, predicates, hints=hints, problems=problems)
 
 
+def drafted_kinds(catalog: SchemaManager, table: TableSchema, *, read: bool) -> Mapping[str, str]:
+    """Give the kinds that a draft of a table declares, by column.
+
+    Rows are read for it of files, whose texts say them alone, and of others where that is asked
+    for. What cannot be read has no kind.
+    """
+    source = catalog.project.databases.get(table.database)
+    if source is None or not (read or table.kind == FILE_TABLE) or not table.columns:
+        return {one.name: one.kind for one in table.columns if one.kind}
+    try:
+        checked = catalog.check(table.path)
+    except ConstatError:
+        return {}
+    names = [one.name for one in table.columns]
+    (found,) = drafted([checked], (), {table.path: names}, source.files)
+    listed = (one for one in found.columns if not one.numbers_lines)
+    return {one.decided.column.name: one.kind.value for one in listed}
+
+
 def _tables_named(catalog: SchemaManager, name: str) -> Sequence[str]:
     """Give the tables of a database where the name is one, and no table is called so."""
     if name not in {**catalog.project.databases, **catalog.project.documents}:

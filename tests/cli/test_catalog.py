@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from constat.cli.completion import offers
 from constat.cli.entry import cli
 from tests.catalog.schema_worlds import managed, shop, sqlite_file
@@ -40,6 +42,66 @@ def test_tables_are_listed_and_shown(tmp_path: Path) -> None:
         "orders(customer_id) points to customers(id)",
         "order_lines(order_id) may point to orders(id): its name is that of the key it points to",
     ]
+
+
+SHOWN = """\
+databases:
+  shop: "sqlite:///shop.sqlite"
+  lists: {files: {prices: prices.csv}}
+documents: {papers: papers.md}
+apis:
+  crm:
+    url: https://crm.example
+    spec_inline:
+      openapi: "3.0.0"
+      paths:
+        /rates/{since}:
+          get:
+            operationId: rates
+            parameters:
+              - {name: since, in: path, required: true, schema: {type: string, format: date}}
+            responses:
+              "200":
+                content:
+                  application/json:
+                    schema:
+                      type: array
+                      items:
+                        type: object
+                        properties: {rate: {type: number}, code: {}, open: {type: boolean}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "words", "kinds"),
+    [
+        ("shop.sold", ["--check"], "id: number, day: Date, price: symbol"),
+        ("lists.prices", [], "item: symbol, price: Decimal, since: Date"),
+        # What documents write in columns of these names is no place of a row.
+        ("papers.prices", [], "item: symbol, price: Decimal, line: number"),
+        ("papers.fields", [], "document: symbol, pages: number"),
+        ("crm.rates", [], "since: Date, code: symbol, open: Bool, rate: Decimal"),
+    ],
+)
+def test_a_table_is_shown_with_the_kinds_of_its_draft(
+    tmp_path: Path, table: str, words: list[str], kinds: str
+) -> None:
+    sold = "CREATE TABLE sold (id INTEGER PRIMARY KEY, day TEXT NOT NULL, price NOT NULL);"
+    values = "INSERT INTO sold VALUES (1, '2026-01-01', 2.5), (2, '2026-01-02', 'free 7');"
+    sqlite_file(tmp_path / "shop.sqlite", sold + values)
+    (tmp_path / "prices.csv").write_text("item,price,since\na,1.50,2026-01-01\n")
+    lines = "# Prices\n\npages: 7\n\n|item|price|line|\n|---|---|---|\n|a|1.50|3|\n"
+    (tmp_path / "papers.md").write_text(lines)
+    (tmp_path / "constat.yaml").write_text(SHOWN)
+    shown = catalog(tmp_path, "show", table, *words, "--format", "json").json["columns"]
+    told = [f"{one['name'].removeprefix('[].')}: {one['kind']}" for one in shown]
+    assert set(kinds.split(", ")) <= set(told)
+    found = catalog(tmp_path, "draft", table, "--format", "json").json["predicates"][0]
+    assert set(kinds.split(", ")) <= {
+        one.strip().replace("line_2:", "line:") for one in found.partition("(")[2][:-1].split(",")
+    }
+    heads = catalog(tmp_path, "show", table, *words).out
+    assert "KIND" in heads
 
 
 def test_a_check_tells_lies_and_exits_with_1(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ SEED = """\
 databases:
   # SQL (default)
   sales:
-    uri: sqlite:///sales.sqlite
+    uri: postgresql://localhost/sales
 
   # MongoDB
   documents:

@@ -108,7 +108,8 @@ _LONGEST_TYPE: Final = 200
 class ColumnSchema:
     """A column: its type in the source's words (empty where it has none), whether NULL may stand.
 
-    `generated` where the source computes it.
+    `generated` where the source computes it. `kind` is what a draft declares it as, where that is
+    known without reading rows.
     """
 
     name: str
@@ -116,6 +117,7 @@ class ColumnSchema:
     nullable: bool = True
     comment: str = ""
     generated: bool = False
+    kind: str = ""
 
 
 @frozen
@@ -204,7 +206,7 @@ def to_json(table: TableSchema) -> dict[str, Any]:
         "schema": table.schema,
         "kind": table.kind,
         "columns": [
-            [one.name, one.declared, one.nullable, one.comment, one.generated]
+            [one.name, one.declared, one.nullable, one.comment, one.generated, one.kind]
             for one in table.columns
         ],
         "key": table.key,
@@ -270,8 +272,11 @@ def _table_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
         if name not in was:
             yield f"column `{name}` is new"
             continue
-        if was[name].declared != column.declared:
-            types = (f"`{one.declared or 'of no type'}`" for one in (was[name], column))
+        types = [
+            one.kind if new.kind == OF_DOCUMENTS else one.declared for one in (was[name], column)
+        ]
+        if types[0] != types[1]:
+            types = [f"`{one or 'of no type'}`" for one in types]
             yield "column `{}` was {}, and is {}".format(name, *types)
         if was[name].nullable is not column.nullable:
             yield f"column `{name}` may {'' if column.nullable else 'not '}be NULL now"

@@ -111,7 +111,13 @@ def _table(name: str, operation: Operation, description: Description) -> TableSc
     columns = [_asked(one) for one in operation.parameters]
     listed = description.fields(operation)
     columns += [
-        ColumnSchema(path_text(one.path), one.kind, one.nullable, shortened(one.description))
+        ColumnSchema(
+            path_text(one.path),
+            one.kind,
+            one.nullable,
+            shortened(one.description),
+            kind="" if one.kind in {LIST, TABLE} else _type(one.kind),
+        )
         for one in listed.fields
     ]
     problems = [] if operation.safe else ["it may change something, and is not asked"]
@@ -132,7 +138,8 @@ def _table(name: str, operation: Operation, description: Description) -> TableSc
 
 def _asked(one: Parameter) -> ColumnSchema:
     declared = f"{one.place} {one.type_text or one.kind}"
-    return ColumnSchema(one.name, declared, not one.required, shortened(one.description))
+    about = shortened(one.description)
+    return ColumnSchema(one.name, declared, not one.required, about, kind=_type(one.kind))
 
 
 # ------------------------------------------------------------------------------ drafting
@@ -381,7 +388,7 @@ def look_at_documents(
     failed = [f"{one.name}: {one.failure}" for one in documents if one.failure]
     more = [f"and {len(failed) - _MOST_NAMED:,} more that cannot be read"]
     problems = (*failed[:_MOST_NAMED], *(more if len(failed) > _MOST_NAMED else ()))
-    tables = tuple(_held(setting.name, label, one) for label, one in _labelled(documents))
+    tables = tuple(_held(setting, label, one) for label, one in _labelled(documents))
     return state, SourceSchema(setting.name, "documents", tables, problems)
 
 
@@ -439,10 +446,10 @@ def _declared(
         for place, head in enumerate(relation.heads)
         if any(cells[place] is None for cells in relation.cells)
     }
-    chosen = [one for one in relation.heads if not columns or one in columns]
+    chosen = [one for one in relation.heads[relation.places :] if not columns or one in columns]
     where = ["document: symbol", "line: number"]
     if relation.rows == FIELDS:
-        for key in (one for one in chosen if one not in PLACES):
+        for key in chosen:
             name = identifier(key, used, "p")
             used.add(name)
             column = identifier(key, PLACES, "c")
@@ -452,11 +459,11 @@ def _declared(
     name = identifier(table.name, used, "p")
     used.add(name)
     if relation.rows != TABLE:
-        listed = [f"{one}: {'number' if one in _COUNTED else 'symbol'}" for one in chosen]
+        listed = [f"{one}: {kinds[one].value}" for one in chosen]
         yield name, f'rows = "{relation.rows}"', ["line: number", *listed]
         return
     known, pairs, listed = set(PLACES), [], []
-    for head in (one for one in chosen if one not in PLACES):
+    for head in chosen:
         column = identifier(head, known, "c")
         known.add(column)
         pairs.append(f"{column} = {head}")
@@ -465,16 +472,14 @@ def _declared(
     yield name, f'rows = "table", columns = "{", ".join(pairs)}"', [*where, *listed]
 
 
-_COUNTED: Final = ("level", "bytes")
-
-
-def _held(source: str, label: str, relation: Relation) -> TableSchema:
-    columns = []
+def _held(setting: DocumentsSetting, label: str, relation: Relation) -> TableSchema:
+    columns, kinds = [], relation.kinds(setting.locale)
     for place, head in enumerate(relation.heads):
         missing = any(cells[place] is None for cells in relation.cells)
-        columns.append(ColumnSchema(shortened(head, LONGEST_NAME), "text", missing))
+        name, kind = shortened(head, LONGEST_NAME), kinds[place].value
+        columns.append(ColumnSchema(name, "text", missing, kind=kind))
     return TableSchema(
-        source,
+        setting.name,
         label,
         kind=OF_DOCUMENTS,
         columns=tuple(columns),
