@@ -248,6 +248,12 @@ mutants: install ## Break checker, engine and bulk evaluation in each place and 
 	$(BIN)/python -m tests.mutation.forward
 	$(BIN)/python -m tests.mutation.recount --count 2000
 
+N ?= 60
+.PHONY: broken
+broken: install ## Break a package in random places and count what its own tests notice (P=sql N=60 SEED=1).
+	@test -n "$(P)" || { echo "Name a package: make broken P=sql" >&2; exit 1; }
+	$(BIN)/python -m tests.mutation.package $(P) --count $(N) --seed $(SEED)
+
 .PHONY: faults
 faults: install ## Kill, interrupt, fill disks, set clocks back, in all rounds (FAULTS_ARGS="kills --rounds 20").
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)

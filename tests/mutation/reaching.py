@@ -13,7 +13,9 @@ import builtins
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
+from importlib import import_module
 from inspect import CO_OPTIMIZED
+from itertools import islice
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Final, cast
 
@@ -55,16 +57,22 @@ class Break:
 
     def put(self, holders: Sequence[str]) -> None:
         """Break what runs in this process; where it is no function, import `holders` anew."""
-        self.change.make(self.node)
-        ast.fix_missing_locations(self.tree)
-        if not self._patched():
+        if not self.patched():
             forget(*holders)
             name = f"{self.package}.{self.path.stem}"
             code = compile(self.tree, str(self.path), "exec")
             sys.meta_path.insert(0, Replacing(name, code))
 
-    def _patched(self) -> bool:
+    def text(self) -> str:
+        """Give the text of the broken module."""
+        broken = next(islice(breaks_of(self.package, self.path), self.number, None))
+        broken.change.make(broken.node)
+        return ast.unparse(ast.fix_missing_locations(broken.tree))
+
+    def patched(self) -> bool:
         """Give the function around the break its new code, if there is one."""
+        self.change.make(self.node)
+        ast.fix_missing_locations(self.tree)
         names: list[str] = []
         around: list[ast.AST] = [self.tree]
         for node in self._chain():
@@ -74,7 +82,7 @@ class Break:
                 break
             if not isinstance(node, ast.ClassDef):
                 return False
-        function = _function(sys.modules[f"{self.package}.{self.path.stem}"], names)
+        function = _function(import_module(f"{self.package}.{self.path.stem}"), names)
         if function is None:
             return False
         code = _code(cast("ast.stmt", around[1]), str(self.path), ".".join(names))
@@ -253,14 +261,15 @@ class Watch:
         self.seen.add((module, number, truth))
         return truth
 
-    def install(self, packages: Sequence[str]) -> None:
-        """Have the packages imported anew and watched; nothing undoes that in this process."""
+    def install(self, modules: Iterable[tuple[str, Path]]) -> None:
+        """Have the modules imported anew and watched; nothing undoes that in this process."""
         setattr(builtins, _RAN, self.ran)
         setattr(builtins, _HELD, self.held)
-        for package, path in list(modules_of(packages)):
+        watched = list(modules)
+        for package, path in watched:
             name = f"{package}.{path.stem}"
-            sys.meta_path.insert(0, Replacing(name, watched_text(name, tree_of(path))))
-        forget(*packages)
+            sys.meta_path.insert(0, Replacing(name, watched_text(name, tree_of(path)), path))
+        forget(*{package for package, _ in watched})
 
 
 def reached(breaks: Iterable[Break], runs: Sequence[set[Key]]) -> dict[str, list[int]]:

@@ -234,7 +234,7 @@ def _taped(known: Sequence[Known]) -> list[Tape]:
 def _watched(known: Sequence[Known]) -> list[set[Key]]:
     names = [f"{package}.{path.stem}" for package, path in modules_of(PACKAGES)]
     watch = Watch()
-    watch.install(PACKAGES)
+    watch.install(modules_of(PACKAGES))
     forget(*HOLDERS)
     for name in names:
         importlib.import_module(name)
