@@ -6,6 +6,7 @@ import json
 import os
 import select
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -414,7 +415,8 @@ _PATIENCE: Final = 60
     "--on-change",
     metavar="COMMAND|URL|log",
     help="Run COMMAND, without a shell, with the changes as lines of JSON on its input; or send "
-    "them to an https address, signed; or append them to changes.jsonl of the state folder (log).",
+    "them to an address (https, or http on this machine), signed; or append them to changes.jsonl "
+    "of the state folder (log).",
 )
 @format_option
 @project_option
@@ -528,8 +530,12 @@ def _words(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError as problem:
         raise click.BadParameter(str(problem), param_hint="--on-change") from None
-    if not words:
-        raise click.BadParameter("it is empty", param_hint="--on-change")
+    why = "it is empty" if not words else ""
+    if words and shutil.which(words[0]) is None:
+        there = "may not be executed" if Path(words[0]).is_file() else "is not there"
+        why = f"the program `{words[0]}` {there}; name one of the path, a URL, or `log`"
+    if why:
+        raise click.BadParameter(why, param_hint="--on-change")
     return words
 
 

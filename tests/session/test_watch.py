@@ -185,8 +185,26 @@ def test_a_command_is_told_of_changes_and_proofs_are_printed(things: Path, tmp_p
     assert ran.code == 0, ran.err
     assert "- reach(e, e)  PROVED  (constat prove 'reach(e, e)')" in ran.out
     assert json.loads(out.read_text())["goal"] == "reach(e, e)"
-    ran = run("watch", "reach(e, ?b)", "--once", "--project", things, "--on-change", "'")
-    assert ran.code == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("'", "No closing quotation"),
+        (" ", "it is empty"),
+        ("no-such-program --loud", "the program `no-such-program` is not there"),
+        ("ftp://127.0.0.1/changes", "is not there; name one of the path, a URL, or `log`"),
+        ("{folder}/plain.txt", "plain.txt` may not be executed"),
+    ],
+)
+def test_a_command_that_cannot_run_is_refused_before_anything_is_watched(
+    things: Path, command: str, said: str
+) -> None:
+    (things / "plain.txt").write_text("no program")
+    words = ("watch", "reach(e, ?b)", "--once", "--project", things)
+    ran = run(*words, "--on-change", command.format(folder=things))
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
 
 
 class Receiver:
