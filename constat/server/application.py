@@ -404,8 +404,12 @@ class Application:
     async def _once_here(
         self, one: Operation, caller: Caller, given: dict[str, Any], key: str
     ) -> JsonObject:
-        """Do an operation, unless it was done under this key."""
-        digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode()).hexdigest()
+        """Do an operation, unless it was done under this key.
+
+        Whose role is another by now has made another request: what was answered is not theirs.
+        """
+        asked = json.dumps([given, caller.role, caller.model], sort_keys=True)
+        digest = hashlib.sha256(asked.encode()).hexdigest()
         place = (caller.name, one.name, key)
         lock = self._keys.setdefault(place, asyncio.Lock())
         while len(self._keys) > _MOST_KEYS:

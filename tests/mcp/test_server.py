@@ -397,6 +397,101 @@ def test_over_http_a_token_says_who_asks_and_what_they_see(tmp_path: Path) -> No
         served.communicate()
 
 
+def attacks_on(name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Give requests for what others have asked; `name` is that of a certificate of theirs."""
+    found: list[tuple[str, dict[str, Any]]] = [
+        ("tools/call", {"name": tool, "arguments": given})
+        for tool, given in (
+            ("prove", {"goal": "known(C3)"}),
+            ("query", {"goal": "customer(?a, ?b, ?c, ?d)"}),
+            ("read_on", {"reference": f"certificate/{name}"}),
+            ("verify", {"certificate": f"certificate/{name}"}),
+            ("get_schema", {"table": "customers"}),
+            ("recall", {}),
+            ("provide_facts", {"text": "C1 is blocked", "facts": ["blocked(C1)"]}),
+            ("approve", {"name": "R1", "reason": "so"}),
+        )
+    ]
+    found += [
+        ("resources/read", {"uri": uri})
+        for uri in (
+            f"constat://certificate/{name}",
+            "constat://table/customers",
+            "constat://rules/..%2fconstat.yaml",
+            "constat://certificate/..%2f..%2fdata.sqlite",
+        )
+    ]
+    return found
+
+
+def test_a_session_of_another_is_none_of_ones_own(tmp_path: Path) -> None:
+    """What is asked in a session is answered for the token of the request, not of the session."""
+    from tests.server.attacks import SECRETS
+    from tests.server.test_attacks import guarded
+
+    folder = guarded(tmp_path / "project", 0)
+    tokens, port = tmp_path / "tokens.txt", str(free_port())
+    admin = new_token(tokens, "alice", "admin")
+    others = {
+        "viewer": new_token(tokens, "bot", "viewer"),
+        # The same name, with a role that was lowered.
+        "namesake": new_token(tokens, "alice", "viewer"),
+        "nobody": "no-such-token",
+    }
+    command = [sys.executable, "-m", "constat", "mcp", "--http", "--port", port]
+    command += ["--tokens", str(tokens), "--project", str(folder)]
+    served = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+    url = f"http://127.0.0.1:{port}/mcp"
+
+    async def asked(
+        http: httpx2.AsyncClient, token: str, session: str, method: str, **params: object
+    ) -> httpx2.Response:
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
+        }
+        headers |= {"Mcp-Session-Id": session} if session else {}
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return await http.post(url, json=body, headers=headers)
+
+    async def main() -> None:
+        async with httpx2.AsyncClient(timeout=60) as http:
+            begun: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {}}
+            begun["clientInfo"] = {"name": "client", "version": "1"}
+            session = (await asked(http, admin, "", "initialize", **begun)).headers[
+                "mcp-session-id"
+            ]
+            seen = await asked(
+                http, admin, session, "tools/call", name="prove", arguments={"goal": "known(C3)"}
+            )
+            assert '\\"verdict\\": \\"PROVED\\"' in seen.text
+            name = re.search(r"certificate/([0-9a-f]{64})", seen.text)
+            assert name is not None
+            for who, token in others.items():
+                for method, params in attacks_on(name[1]):
+                    for place in (session, "0" * 32, ""):
+                        answer = await asked(http, token, place, method, **params)
+                        told = answer.text
+                        assert answer.status_code < 500, (who, params, told)
+                        assert "PROVED" not in told.replace("DISPROVED", ""), (who, params, told)
+                        said = [one for one in (*SECRETS, "C3", "sqlite:") if one in told]
+                        assert said in ([], ["C3"] if "known" in str(params) else []), (
+                            params,
+                            told,
+                        )
+            # Who it belongs to is not locked out of it by the attempts.
+            assert (await asked(http, admin, session, "tools/list")).status_code == 200
+
+    try:
+        assert served.stderr is not None
+        assert "serving" in served.stderr.readline()
+        asyncio.run(until_it_listens(int(port)))
+        asyncio.run(main())
+    finally:
+        served.terminate()
+        served.communicate()
+
+
 async def until_it_listens(port: int) -> None:
     for _ in range(200):
         try:

@@ -62,6 +62,7 @@ def asks(name: str, query: str, role: str = VIEWER) -> Attack:
 SECRETS: Final = (
     *("Harald", "Sigrid", "111-SSN", "222-SSN", "333-SSN", "999-SSN", "987654"),
     *("123321", "77777", "66666", "KEEP-QUIET", "HUSH-HUSH", "FOURTH"),
+    *("41111", "42222", "FLU-OF", "COLD-OF", "no-number", "PRIVATE-LIKE", "LISTED", "letters/b"),
 )
 
 FROM_THE_DOCUMENT: Final = (
@@ -724,4 +725,318 @@ FROM_THE_PAGE: Final = (
     ),
 )
 
-ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE)
+
+# Across roles: what others have had, kept, warmed or been taken away. `namesake` is a token of
+# the name `admin` whose role was lowered; nothing that the name had before may reach it.
+
+NAMESAKE: Final = "namesake"
+LOWERED: Final = "lowered"
+
+
+ANOTHER_KEY: Final = (("Idempotency-Key", "another"),)
+ASKED_WITH_A_KEY: Final = Call(
+    "/v1/facts/add",
+    {"fact": "placed(71, C3, 66)", "note": "KEEP-QUIET"},
+    ADMIN,
+    headers=ANOTHER_KEY,
+)
+
+ACROSS_ROLES: Final = (
+    # Keys of requests, once a role is taken away.
+    Attack(
+        "the key of one's own request, once the role is lowered",
+        (Call(ASKED_WITH_A_KEY.path, ASKED_WITH_A_KEY.body, LOWERED, headers=ANOTHER_KEY),),
+        refused=True,
+        before=(ASKED_WITH_A_KEY,),
+    ),
+    Attack(
+        "the key of one's own request, as a viewer",
+        (Call(ASKED_WITH_A_KEY.path, ASKED_WITH_A_KEY.body, NAMESAKE, headers=ANOTHER_KEY),),
+        refused=True,
+        before=(ASKED_WITH_A_KEY,),
+    ),
+    Attack(
+        "the key of a draft of before",
+        (Call("/v1/drafts/add", HANDED_IN.body, LOWERED, headers=ANOTHER_KEY),),
+        refused=True,
+        before=(Call("/v1/drafts/add", HANDED_IN.body, ADMIN, headers=ANOTHER_KEY),),
+    ),
+    # References, once a role is taken away.
+    *(
+        Attack(
+            f"{what} of before, once the role is {role}",
+            (Call(path, body, role, method),),
+            refused=True,
+            before=before,
+        )
+        for role in (LOWERED, NAMESAKE)
+        for what, path, body, method, before in (
+            ("a certificate", "/v1/certificates/@identity", {}, "GET", (PROVED_BY_ADMIN,)),
+            ("a cursor", "/v1/query/more", {"cursor": "@cursor"}, "POST", (ASKED_BY_ADMIN,)),
+            (
+                "an export",
+                "/v1/export",
+                {"certificate": "@certificate", "to": "html"},
+                "POST",
+                (PROVED_BY_ADMIN,),
+            ),
+        )
+    ),
+    Attack(
+        "a subscription once the role is lowered",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": 'subscription { querying(query: "ssn_of(?c, ?s)") '
+                    "{ message result { total rows { values } } } }"
+                },
+                LOWERED,
+                headers=EVENTS,
+            ),
+        ),
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "the fact of one's own name as another role",
+        (Call("/v1/facts/retract", {"fact": "placed(72, C3, 1)"}, NAMESAKE),),
+        refused=True,
+        before=(Call("/v1/facts/add", {"fact": "placed(72, C3, 1)"}, ADMIN),),
+    ),
+    # Certificates by their hash, whole and in part.
+    *(
+        Attack(
+            f"an admin's certificate by {what}",
+            (Call("/v1/read-on", {"reference": reference}),),
+            refused=True,
+            before=(PROVED_BY_ADMIN,),
+        )
+        for what, reference in (
+            ("its hash alone", "@identity"),
+            ("another kind", "text/@identity"),
+            ("its hash in capitals", "CERTIFICATE/@identity"),
+            ("its hash with its kind", "certificate/sha256:@identity"),
+        )
+    ),
+    Attack(
+        "the head of an admin's certificate",
+        (Call("/v1/certificates/@identity", {}, VIEWER, "HEAD"),),
+        refused=True,
+        before=(PROVED_BY_ADMIN,),
+    ),
+    Attack(
+        "differences between an admin's proof and one's own",
+        (Call("/v1/diff", {"before": "@certificate", "after": "@certificate"}),),
+        refused=True,
+        before=(Call("/v1/prove", {"goal": "rich(C1)"}, ADMIN),),
+    ),
+    Attack(
+        "differences after one's own certificate",
+        (
+            Call("/v1/prove", {"goal": "rich(C1)"}),
+            Call("/v1/diff", {"before": "@certificate"}),
+        ),
+        before=(Call("/v1/prove", {"goal": "rich(C1)"}, ADMIN),),
+    ),
+    # Exports through all formats, followed to what they name.
+    *(
+        Attack(
+            f"one's own certificate over a hidden sum as {to}",
+            (
+                Call("/v1/prove", {"goal": "everything(?t)"}),
+                Call("/v1/export", {"certificate": "@certificate", "to": to}),
+            ),
+        )
+        for to in (
+            *("html", "svg", "dot", "csv", "prov-n", "turtle", "trig", "n-quads", "openlineage"),
+            *("in-toto", "graphml", "gexf", "node-link", "nemo"),
+        )
+    ),
+    Attack(
+        "a made-up view of one's own certificate",
+        (
+            Call("/v1/prove", {"goal": "known(C1)"}),
+            Call("/v1/export", {"certificate": "@certificate", "to": "html", "view": "../../x"}),
+        ),
+        refused=True,
+    ),
+    # GraphQL: names, fragments, batches, variables.
+    Attack(
+        "a list of documents",
+        (Call("/graphql", {"query": '[{"query": "{ log { total } }"}]'}),),
+    ),
+    graphs(
+        "aliases of a certificate's parts",
+        '{ a: why(goal: "rich(C1)") { s: steps { t: sentence } certificate } '
+        'b: missing(goal: "rich(C1)") { sets { add { atom } } } }',
+    ),
+    graphs(
+        "a fragment over two verdicts",
+        'query { a: prove(goal: "known(C3)") { ...v } b: prove(goal: "known(C7)") { ...v } } '
+        "fragment v on Result { verdict missing conflicts sentences snapshot }",
+    ),
+    Attack(
+        "a role among the variables",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": "query($role: String) { caller { name role } log { total } }",
+                    "variables": {"role": "admin", "caller": {"role": "admin"}},
+                },
+            ),
+        ),
+    ),
+    Attack(
+        "a mutation under the name of a query",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": "query q { caller { name } } "
+                    'mutation m { state(fact: "placed(77, C1, 1)") { fact } }',
+                    "operationName": "m",
+                },
+            ),
+        ),
+    ),
+    graphs("fields of the schema's own", "{ __schema { types { name description } } }"),
+    # Limits and their words.
+    one("a page beyond all rows", "/v1/query", query="placed(?o, ?c, ?a)", start=10**9),
+    one("a page of nothing", "/v1/query", True, query="placed(?o, ?c, ?a)", most=0),
+    asks("a product of hidden rows", "placed(?a, ?b, ?c), placed(?d, ?e, ?f), placed(?g, ?h, ?i)"),
+    asks("a division by a hidden value", "threshold(?x), ?y = 1 / (?x - 77777)"),
+    asks("an error within a hidden text", "customer(C1, _, _, ?s), ?n = to_number(?s)"),
+    asks("a text of a hidden length", "customer(C3, ?n, _, _), ?l = strlen(?n), ?l > 5"),
+    # The rule editor and the catalog.
+    one(
+        "rules that would name a row in a mistake",
+        "/v1/drafts/check",
+        True,
+        "clerk",
+        rules=".decl z(s: number)\nz(?s) :- customer(_, _, _, ?s).",
+        goal="z(?s)",
+    ),
+    one("a sample of the catalog", "/v1/catalog/table", True, table="orders"),
+    one("a table of another schema", "/v1/catalog/table", True, table="sqlite_master"),
+    one("a search for a number", "/v1/catalog/search", True, words="987654 77777"),
+    one("what comes after a hidden value", "/v1/complete", text='customer(C3, "H'),
+    one("what a closed relation takes", "/v1/complete", text="blocked(", most=50),
+    one("settings with their values", "/v1/settings"),
+    # Everybody, from a list of one's own making.
+    one(
+        "everybody among a comparison with a hidden value",
+        "/v1/query/everybody",
+        query="north(?c)",
+        among='customer(?c, _, _, ?s), ?s > "3"',
+    ),
+    one(
+        "everybody of a page behind the last",
+        "/v1/query/everybody",
+        query="known(?c)",
+        among="placed(?o, ?c, ?a)",
+        start=2,
+        most=1,
+    ),
+)
+
+
+# Another project, whose worlds differ in what hidden rows are like: cells that are NULL or no
+# number, keys that are broken, edges that close a circle, lists and documents of other lengths.
+
+
+def misses(name: str, goal: str) -> Attack:
+    return one(name, "/v1/why-not", goal=goal)
+
+
+SHAPES: Final = (
+    # A column that is hidden, of a file, with a NULL in one of the worlds.
+    asks("pay of a file", "staff(?i, ?n, ?p)"),
+    asks("who is there, of a file with a hidden column", "staff(?i, ?n, _)"),
+    asks("whose pay is not known", "unpaid(?n)"),
+    asks("whose pay is above a number", "staff(_, ?n, ?p), ?p > 41500"),
+    misses("a near miss of pay", "well_paid(Ann)"),
+    misses("a near miss where pay is NULL", "well_paid(Bea)"),
+    one("what is missing of pay", "/v1/missing", goal="well_paid(Ann)", top=20),
+    one("pay of everybody", "/v1/query/everybody", query="well_paid(?n)", among="staff(_, ?n, _)"),
+    supposes("what if pay were another", "well_paid(Ann)", add=["staff(1, Ann, 99999)"]),
+    supposes("what if pay were gone", "payroll(?t)", remove=["staff(?i, ?n, ?p)"]),
+    asks("a sum of pay", "payroll(?t)"),
+    proves("a guess of a sum of pay", "payroll(41111)"),
+    # Rows that are kept for a while, read by an admin first.
+    *(
+        Attack(
+            f"{name}, kept for an admin",
+            (Call(path, body),),
+            before=(Call("/v1/query", {"query": "visit(?i, ?g, ?n)"}, ADMIN),),
+        )
+        for name, path, body in (
+            ("rows", "/v1/query", {"query": "visit(?i, ?g, ?n)"}),
+            ("a row of another", "/v1/prove", {"goal": "visit(2, ?g, ?n)"}),
+            ("a count of rows", "/v1/query", {"query": "visits(?c)"}),
+            ("a near miss of a row", "/v1/why-not", {"goal": "visit(2, G1, ?n)"}),
+            ("rows as lines", "/v1/query/rows", {"query": "visit(?i, ?g, _)"}),
+        )
+    ),
+    asks("a hidden cell that is NULL", "visit(?i, ?g, NULL)"),
+    asks("a key that is broken among hidden rows", "visit(7, ?g, ?n)"),
+    one("the steps of a broken key", "/v1/why", goal="visit(7, G2, _)"),
+    # A circle among hidden edges.
+    asks("what is reached over hidden edges", "reach(A, ?x)"),
+    proves("a way back over hidden edges", "reach(C, A)"),
+    proves("a circle over hidden edges", "circle(A)"),
+    misses("a near miss of a circle", "circle(A)"),
+    one("what is missing of a way", "/v1/missing", goal="reach(C, A)", top=20),
+    asks("where a way ends", "last(?x)"),
+    supposes("what if an edge were there", "reach(A, E)", add=["refers(C, E)"]),
+    one("the picture of a way", "/v1/why", goal="reach(A, C)"),
+    # Hidden cells that are no number: what is wrong with a row of others is not said.
+    asks("numbers beside a hidden one that is none", "measured(?g, ?v)"),
+    asks("a sum beside a hidden cell that is none", "sum_of(?g, ?s)"),
+    proves("a shown sum beside a hidden cell that is none", "sum_of(G1, 7)"),
+    misses("a near miss beside a hidden cell that is none", "sum_of(G1, 8)"),
+    asks("the greatest beside a hidden cell that is none", "highest(?v)"),
+    one("everybody beside a hidden cell", "/v1/query/everybody", query="sum_of(?g, ?s)", among=""),
+    # What people state of others, and what breaks a constraint.
+    asks("what others like", "likes(?g, ?w)"),
+    one("stated facts of others", "/v1/facts"),
+    one("stated facts of a relation that is shown in part", "/v1/facts", predicate="likes"),
+    proves("a conflict with a stated fact of others", "likes(G2, x)"),
+    asks("what breaks a constraint", "visit(?i, ?g, _), !measured(?g, _)"),
+    # Lists of the configuration, and documents.
+    asks("a hidden list", "allowed(?n)"),
+    asks("what is not on a hidden list", "staff(_, ?n, _), !allowed(?n)"),
+    proves("a guess of a hidden list", "allowed(Ann)"),
+    one("settings of a hidden list", "/v1/settings"),
+    asks("what a document says", "notice(?d, ?n)"),
+    proves("a guess of what a document says", 'notice("letters/a.txt", 30)'),
+    misses("a near miss of a document", "soon(?d)"),
+    one("the steps of a document", "/v1/why", goal="soon(?d)"),
+    *(
+        Attack(
+            f"{goal} as {to}, with all it read",
+            (
+                Call("/v1/prove", {"goal": goal}),
+                Call("/v1/export", {"certificate": "@certificate", "to": to}),
+            ),
+        )
+        for goal in ("payroll(?t)", "reach(A, C)", "visit(1, ?g, ?n)")
+        for to in ("html", "node-link", "prov-json", "openlineage", "csv")
+    ),
+    Attack(
+        "one's own certificate of rows that are kept, whole",
+        (
+            Call("/v1/prove", {"goal": "visit(1, ?g, ?n)"}),
+            Call("/v1/certificates/@identity", method="GET"),
+        ),
+    ),
+    Attack(
+        "one's own certificate beside hidden cells, whole",
+        (
+            Call("/v1/prove", {"goal": "sum_of(G1, 7)"}),
+            Call("/v1/certificates/@identity", method="GET"),
+        ),
+    ),
+)
+
+ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE, *ACROSS_ROLES)

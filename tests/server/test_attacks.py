@@ -10,10 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.attacks import ATTACKS, MODEL, NOBODY, SECRETS, Attack, Call
+from tests.server.attacks import (
+    ATTACKS,
+    LOWERED,
+    MODEL,
+    NAMESAKE,
+    NOBODY,
+    SECRETS,
+    SHAPES,
+    Attack,
+    Call,
+)
 from tests.server.test_server import served
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import httpx2
@@ -86,7 +97,88 @@ TOKENS = {
     "Ada": server.Caller("Ada", "analyst"),
     "analyst": server.Caller("analyst", "analyst"),
     MODEL: server.Caller("bot", "viewer", model=True),
+    LOWERED: server.Caller("admin", "analyst"),
+    NAMESAKE: server.Caller("admin", "viewer"),
 }
+SHAPED_RULES = """
+@[key = id]
+.decl staff(id: number, name: symbol, @[null = unknown] pay: number)
+.input staff(source = "lists", query = "SELECT id, name, pay FROM staff")
+@[key = id]
+.decl visit(id: number, guest: symbol, @[null = unknown] note: symbol)
+.input visit(source = "books", max_age = "10m", query = "SELECT id, guest, note FROM visits")
+.decl refers(a: symbol, b: symbol)
+.input refers(source = "books", query = "SELECT a, b FROM refers")
+.decl measured(guest: symbol, value: number)
+.input measured(source = "books", query = "SELECT guest, value FROM measured")
+.decl likes(guest: symbol, what: symbol)
+.decl allowed(name: symbol)
+.input allowed(source = "config")
+.decl notice(document: symbol, days: number)
+.input notice(source = "letters", pattern = "Notice period: {days} days")
+
+.decl well_paid(name: symbol)
+well_paid(?n) :- staff(_, ?n, ?p), ?p > 50000.
+.decl unpaid(name: symbol)
+unpaid(?n) :- staff(_, ?n, _), !well_paid(?n).
+.decl payroll(pay: number)
+payroll(?t) :- ?t = sum ?p : { staff(_, _, ?p) }.
+.decl visits(number: number)
+visits(?n) :- ?n = count : { visit(_, _, _) }.
+.decl reach(a: symbol, b: symbol)
+reach(?a, ?b) :- refers(?a, ?b).
+reach(?a, ?c) :- reach(?a, ?b), refers(?b, ?c).
+.decl circle(a: symbol)
+circle(?a) :- reach(?a, ?a).
+.decl last(a: symbol)
+last(?b) :- refers(_, ?b), !refers(?b, _).
+.decl sum_of(guest: symbol, total: number)
+sum_of(?g, ?t) :- refers(_, _), visit(_, ?g, _), ?t = sum ?v : { measured(?g, ?v) }.
+.decl highest(value: number)
+highest(?v) :- ?v = max ?x : { measured(_, ?x) }.
+.constraint wrong_visit: visit(?i, ?g, _) => measured(?g, _).
+.decl soon(document: symbol)
+soon(?d) :- notice(?d, ?n), ?n < 40.
+"""
+SHAPED_CONFIG = """
+rules: rules.dl
+databases:
+  books: {uri: "sqlite:///data.sqlite"}
+  lists: {files: {staff: staff.csv}}
+documents:
+  letters: letters/
+facts:
+  allowed: ALLOWED
+log: {on: true}
+rights:
+  viewer:
+    staff: {columns: [id, name]}
+    visit: {rows: {guest: G1}}
+    refers: {rows: {a: [A, B]}}
+    measured: {rows: {guest: G1}}
+    likes: {rows: {guest: G1}}
+  admin: all
+"""
+SHAPED_WORLDS = (
+    {
+        "staff": "id,name,pay\n1,Ann,41111\n2,Bea,60000\n",
+        "allowed": "[LISTED, Ann]",
+        "letters": {"a.txt": "Notice period: 30 days\n"},
+        "visits": [(2, "G2", "FLU-OF"), (7, "G2", "FLU-OF")],
+        "refers": [("D", "E")],
+        "measured": [("G2", 5)],
+        "likes": "FLU-OF",
+    },
+    {
+        "staff": "id,name,pay\n1,Ann,42222\n2,Bea,\n",
+        "allowed": "[LISTED]",
+        "letters": {"a.txt": "Notice period: 60 days\n", "b.txt": "Notice period: 1.5 days\n"},
+        "visits": [(2, "G2", None), (7, "G2", "COLD-OF"), (7, "G3", "COLD-OF"), (9, "G9", None)],
+        "refers": [("C", "A"), ("D", "A")],
+        "measured": [("G2", "no-number"), ("G3", 5_000_000_000_000_000_000_000.5)],
+        "likes": "COLD-OF",
+    },
+)
 
 
 GOALS = (
@@ -119,6 +211,31 @@ def guarded(folder: Path, world: int) -> Path:
         data.executemany("INSERT INTO orders VALUES (?, ?, ?)", orders)
         if world:
             data.execute("INSERT INTO blocked VALUES ('C2')")
+    data.close()
+    return folder
+
+
+def shaped(folder: Path, world: int) -> Path:
+    """Make another project; what is hidden in it has another form in each of the worlds."""
+    made: dict[str, Any] = SHAPED_WORLDS[world]
+    (folder / "letters").mkdir(parents=True)
+    (folder / "rules.dl").write_text(SHAPED_RULES)
+    (folder / "constat.yaml").write_text(SHAPED_CONFIG.replace("ALLOWED", made["allowed"]))
+    (folder / "staff.csv").write_text(made["staff"])
+    for name, text in made["letters"].items():
+        (folder / "letters" / name).write_text(text)
+    with sqlite3.connect(folder / "data.sqlite") as data:
+        data.execute("CREATE TABLE visits (id, guest, note)")
+        data.execute("CREATE TABLE refers (a, b)")
+        data.execute("CREATE TABLE measured (guest, value)")
+        visits = [(1, "G1", "well"), *made["visits"]]
+        data.executemany("INSERT INTO visits VALUES (?, ?, ?)", visits)
+        data.executemany(
+            "INSERT INTO refers VALUES (?, ?)", [("A", "B"), ("B", "C"), *made["refers"]]
+        )
+        data.executemany(
+            "INSERT INTO measured VALUES (?, ?)", [("G1", 3), ("G1", 4), *made["measured"]]
+        )
     data.close()
     return folder
 
@@ -165,6 +282,18 @@ ALIKE = (
     # Over the whole, times included; and over the log before it.
     (re.compile(r"(digest|previous|after|Proof)(\W+)sha256:[0-9a-f]{64}"), r"\1\2DIGEST"),
     (re.compile(r"finds it as [0-9a-f]{12}"), "NUMBER"),
+    # Where a field of a document is refused, it is chance whether those beside it came to an end.
+    (re.compile(r"entry \d+ of the log"), "entry NUMBER of the log"),
+    (re.compile(r"cached (just now|\d+ seconds? ago)"), "cached AGO"),
+    # A certificate says when it was made, and so its hash and the names made of it do.
+    (re.compile(r"((proof|file)<dd><code>|Proof <code>|data:)(sha256:)?[0-9a-f]{64}"), r"\1HASH"),
+    (re.compile(r"(runId\W+)[0-9a-f-]{36}"), r"\1RUN"),
+    (
+        re.compile(
+            r"(<description>|directed[^>]{1,9}id=[^>]{1,3}|digest[^0-9a-f]{1,40})sha256\W+[0-9a-f]{64}"
+        ),
+        r"\1HASH",
+    ),
     (re.compile(r"(decision:|:proof:|Reference: `sha256:)[0-9a-f]{64}"), r"\1IDENTITY"),
     # Nobody guesses it, so it is another each time.
     (re.compile(r'("cursor": )"[^"]+"'), r'\1"CURSOR"'),
@@ -186,19 +315,43 @@ async def played(client: httpx2.AsyncClient, attack: Attack) -> tuple[list[str],
     for call in attack.calls:
         response = await sent(client, call, known)
         status = response.status_code
-        answers.append(f"{status} {response.text}")
+        headers = {
+            name: text for name, text in response.headers.items() if name.startswith("constat")
+        }
+        answers.append(f"{status} {headers} {response.text}")
     return answers, status
 
 
-def test_no_attack_over_authorisation_succeeds(tmp_path: Path) -> None:
-    assert len(ATTACKS) >= 100
+@pytest.mark.parametrize(
+    ("attacks", "make", "stated"),
+    [
+        pytest.param(
+            ATTACKS,
+            guarded,
+            ('contract(C1, "KEEP-QUIET")', 'contract(C1, "HUSH-HUSH")'),
+            id="who sees what",
+        ),
+        pytest.param(
+            SHAPES,
+            shaped,
+            ('likes(G2, "PRIVATE-LIKE")', 'likes(G3, "PRIVATE-LIKE-TOO")'),
+            id="what hidden rows are like",
+        ),
+    ],
+)
+def test_no_attack_over_authorisation_succeeds(
+    tmp_path: Path,
+    attacks: Sequence[Attack],
+    make: Callable[[Path, int], Path],
+    stated: Sequence[str],
+) -> None:
     found: list[dict[str, list[str]]] = []
 
     async def work(client: httpx2.AsyncClient) -> None:
-        stated = {"fact": f'contract(C1, "{("KEEP-QUIET", "HUSH-HUSH")[len(found)]}")'}
-        assert (await client.post("/v1/facts/add", json=stated, headers=shown("admin"))).is_success
+        fact = {"fact": stated[len(found)]}
+        assert (await client.post("/v1/facts/add", json=fact, headers=shown("admin"))).is_success
         answers: dict[str, list[str]] = {}
-        for attack in ATTACKS:
+        for attack in attacks:
             told, status = await played(client, attack)
             assert status != 500, (attack.name, told)
             assert (status >= 400) or not attack.refused, (attack.name, told)
@@ -207,11 +360,11 @@ def test_no_attack_over_authorisation_succeeds(tmp_path: Path) -> None:
             for secret in SECRETS:
                 assert secret in said or secret not in "".join(told), (attack.name, secret, told)
             answers[attack.name] = [alike(one) for one in told]
-        assert len(answers) == len(ATTACKS)
+        assert len(answers) == len(attacks)
         found.append(answers)
 
     for world in range(2):
-        served(guarded(tmp_path / str(world), world), work, let=access())
+        served(make(tmp_path / str(world), world), work, let=access())
     other = [name for name, told in found[0].items() if told != found[1][name]]
     assert not other, [(found[0][name], found[1][name]) for name in other]
 
