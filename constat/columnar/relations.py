@@ -451,9 +451,15 @@ class Lookup:
     """The rows of one relation."""
 
     def __init__(self, columns: Sequence[Array], heights: Array | int) -> None:
-        order = _sorting(columns)
-        self._columns: Columns = tuple(column[order] for column in columns)
-        self._heights = heights if isinstance(heights, int) else heights[order].astype(np.int32)
+        self._lead = range(len(columns))
+        if _is_sorted(columns[::-1]):
+            self._lead = self._lead[::-1]
+        elif not _is_sorted(columns):
+            order = _sorting(columns)
+            columns = [column[order] for column in columns]
+            heights = heights if isinstance(heights, int) else heights[order]
+        self._columns: Columns = tuple(columns)
+        self._heights = heights if isinstance(heights, int) else heights.astype(np.int32)
         self._orders: dict[int, tuple[Array, Array]] = {}
 
     @property
@@ -472,7 +478,7 @@ class Lookup:
 
     def count(self, bound: Mapping[int, int]) -> int:
         """At most how many rows have these values: those that one binary search leaves."""
-        if 0 in bound or not bound:
+        if not bound or self._lead[0] in bound:
             low, high, _ = self._prefix(bound)
         else:
             low, high, _ = self._by_column(min(bound), bound)
@@ -482,7 +488,7 @@ class Lookup:
         """Yield the rows with these values whose height is less."""
         if isinstance(self._heights, int) and self._heights >= below:
             return
-        if 0 in bound or not bound:
+        if not bound or self._lead[0] in bound:
             low, high, checked = self._prefix(bound)
             places = np.arange(low, high)
         else:
@@ -498,17 +504,17 @@ class Lookup:
             yield tuple([int(column[place]) for column in self._columns])
 
     def _prefix(self, bound: Mapping[int, int]) -> tuple[int, int, frozenset[int]]:
-        """Narrow the rows by the first columns, as far as these have values."""
+        """Narrow the rows by the leading columns, as far as these have values."""
         low, high = 0, len(self._columns[0]) if self._columns else 0
         checked = []
-        for place, column in enumerate(self._columns):
+        for place in self._lead:
             if place not in bound:
                 break
-            part = column[low:high]
+            part = self._columns[place][low:high]
             value = bound[place]
             low, high = (
-                low + int(np.searchsorted(part, value, "left")),
-                low + int(np.searchsorted(part, value, "right")),
+                low + int(part.searchsorted(value, "left")),
+                low + int(part.searchsorted(value, "right")),
             )
             checked.append(place)
         return low, high, frozenset(checked)
@@ -519,8 +525,18 @@ class Lookup:
             self._orders[column] = order, self._columns[column][order]
         _, ordered = self._orders[column]
         value = bound[column]
-        low = int(np.searchsorted(ordered, value, "left"))
-        return low, int(np.searchsorted(ordered, value, "right")), frozenset((column,))
+        low = int(ordered.searchsorted(value, "left"))
+        return low, int(ordered.searchsorted(value, "right")), frozenset((column,))
+
+
+def _is_sorted(columns: Sequence[Array]) -> bool:
+    """Whether rows rise by the first column, among equals by the next."""
+    tied: Array | bool = True
+    for column in columns:
+        if bool((tied & (column[1:] < column[:-1])).any()):
+            return False
+        tied = tied & (column[1:] == column[:-1])
+    return True
 
 
 def _sorting(columns: Sequence[Array]) -> Array:
@@ -535,6 +551,4 @@ def _sorting(columns: Sequence[Array]) -> Array:
     for column, (low, _), width in zip(columns, spans, bits, strict=True):
         keys <<= width
         keys |= column - low
-    if bool((keys[1:] > keys[:-1]).all()):
-        return np.arange(len(keys))
     return np.argsort(keys)

@@ -1,12 +1,12 @@
 """Whole relations with the least height at which each row can be proved.
 
 In: a program, a goal's atom, inputs. Out: `Levels`: every relation that the goal rests on, in
-memory and ready to be looked up. `None` where heights are not simply rounds: below negation and
-aggregates, above rules or rows that are assumed, where a relation is open, or where rules of one
-component read relations whose rows have several heights. Invariant: the height of a row is that of
-its lowest proof, a row from outside having 0 (rounds of semi-naive evaluation, see
-`constat.columnar.stage`). Example: in the closure of `edge` the height of `path(1, 4)` is the
-length of the shortest path.
+memory and ready to be looked up; heights come when they are asked for, by one more evaluation.
+`None` where heights are not simply rounds: below negation and aggregates, above rules or rows that
+are assumed, where a relation is open, or where rules of one component read relations whose rows
+have several heights. Invariant: the height of a row is that of its lowest proof, a row from outside
+having 0 (rounds of semi-naive evaluation, see `constat.columnar.stage`). Example: in the closure of
+`edge` the height of `path(1, 4)` is the length of the shortest path.
 """
 
 from __future__ import annotations
@@ -45,11 +45,24 @@ class Levels:
     derived: frozenset[str]
     _lookups: Mapping[str, Lookup]
     _kinds: Mapping[str, tuple[Kind, ...]]
-    _database: Database
+    _computing: _Computing
     _texts: dict[int, str] = field(default_factory=dict)
+    has_heights: bool = False
+
+    def add_heights(self) -> bool:
+        """Compute the height of every row once more from the rules; tell whether that went."""
+        if not self.has_heights:
+            found = self._computing.run(stamps=True)
+            self.has_heights = found is not None
+            self._lookups = found or self._lookups
+        return self.has_heights
+
+    def rows_derived(self) -> int:
+        """How many rows rules give."""
+        return sum(self._lookups[name].count({}) for name in self.derived)
 
     def height(self, predicate: str, row: Row) -> int | None:
-        """The least height of a row; `None` where it does not hold."""
+        """The least height of a row (before `add_heights`: 0); `None` where it does not hold."""
         numbers = [self._number(one) for one in row]
         return self._lookups[predicate].height(numbers)
 
@@ -73,18 +86,20 @@ class Levels:
 
     def close(self) -> None:
         """Forget everything."""
-        self._database.close()
+        self._computing.database.close()
 
     def _numbers(self, bound: Mapping[int, Value]) -> dict[int, int]:
         return {place: self._number(value) for place, value in bound.items()}
 
     def _number(self, value: Value) -> int:
-        return self._database.number_of(value) if isinstance(value, str) else int(str(value))
+        if not isinstance(value, str):
+            return int(str(value))
+        return self._computing.database.number_of(value)
 
     def _text(self, number: int) -> str:
         found = self._texts.get(number)
         if found is None:
-            (found,) = self._database.texts([number])
+            (found,) = self._computing.database.texts([number])
             self._texts[number] = found
         return found
 
@@ -96,7 +111,7 @@ def levels_of(
     resources: Resources,
     observe: Observer = ignore_event,
 ) -> Levels | None:
-    """Compute what a goal rests on, with heights; whoever takes it closes it."""
+    """Compute what a goal rests on, still without heights; whoever takes it closes it."""
     below = _below(program, goal.predicate)
     given = sorted(below & program.external)
     if not _is_plain(program, below):
@@ -110,8 +125,10 @@ def levels_of(
     sizes = Sizes({one.predicate.name: float(one.rows or 0) for one in known})
     plan = plan_forward(program, [goal], sizes, PlanOptions(magic=False, rewrite=False))
     database = Database(resources)
+    computing = _Computing(plan, database, gathering, resources, observe)
     try:
-        found = _Computing(plan, database, gathering, resources, observe).run()
+        computing.load()
+        found = computing.run(stamps=False)
     except (ResourceError, StrategyError):
         # Too large, or no column for its values: rows are proved without it.
         database.close()
@@ -123,7 +140,7 @@ def levels_of(
         database.close()
         return None
     kinds = {name: one.kinds for name, one in plan.relations.items()}
-    return Levels(frozenset(found) - set(given), found, kinds, database)
+    return Levels(frozenset(found) - set(given), found, kinds, computing)
 
 
 def _below(program: AnalysedProgram, predicate: str) -> frozenset[str]:
@@ -152,64 +169,68 @@ def _is_plain(program: AnalysedProgram, below: frozenset[str]) -> bool:
 
 @dataclass(slots=True)
 class _Computing:
-    """One evaluation; `heights` are those of relations whose rows have all the same."""
+    """One evaluation, which may be made again; `columns` are the rows from outside."""
 
     plan: ForwardPlan
     database: Database
     gathering: Gathering
     resources: Resources
     observe: Observer
-    heights: dict[str, int | None] = field(default_factory=dict)
     columns: dict[str, Columns] = field(default_factory=dict)
-    lookups: dict[str, Lookup] = field(default_factory=dict)
 
-    def run(self) -> dict[str, Lookup] | None:
-        """Load, then compute stage by stage."""
-        from constat.columnar import relations as looking  # noqa: PLC0415  loaded when it is used
-        from constat.columnar import run_stage  # noqa: PLC0415  loaded when it is used
-
+    def load(self) -> None:
+        """Load what comes from outside."""
         for relation in self.plan.relations.values():
             self.database.declare(relation)
         for name in self.plan.inputs:
             self.gathering.found[name].load(self.database, name)
             self.columns[name] = self.database.columns(name)
-            self.lookups[name] = looking.Lookup(self.columns[name], 0)
-            self.heights[name] = 0
+
+    def run(self, *, stamps: bool) -> dict[str, Lookup] | None:
+        """Compute stage by stage; where rows get no stamps their heights are told as 0."""
+        from constat.columnar import relations as looking  # noqa: PLC0415  loaded when it is used
+        from constat.columnar import run_stage  # noqa: PLC0415  loaded when it is used
+
+        columns = dict(self.columns)
+        heights: dict[str, int | None] = dict.fromkeys(columns, 0)
+        lookups = {name: looking.Lookup(its, 0) for name, its in columns.items()}
         until = time.monotonic() + self.resources.seconds
         for stage in self.plan.stages:
-            base = self._base_height(stage)
+            base = self._base_height(stage, heights)
             if base is None or time.monotonic() > until:
                 return None
             found, _ = run_stage(
                 stage,
                 self.plan,
-                self.columns,
+                columns,
                 self.database.number_of,
                 _strategy(stage),
                 self.resources,
-                stamps=True,
+                stamps=stamps,
                 observe=self.observe,
             )
-            for name, columns in found.items():
-                *own, rounds = columns
-                self.columns[name] = tuple(own)
-                self.heights[name] = None if stage.is_recursive else base
-                its = rounds + base if stage.is_recursive else base
-                self.lookups[name] = looking.Lookup(own, its)
-        return self.lookups
+            for name, rows in found.items():
+                own = columns[name] = rows[: len(self.plan.relations[name].kinds)]
+                heights[name] = None if stage.is_recursive else base
+                its = rows[-1] + base if stamps and stage.is_recursive else base * stamps
+                lookups[name] = looking.Lookup(own, its)
+        return lookups
 
-    def _base_height(self, stage: Stage) -> int | None:
-        """The height of rows that need no other row of the stage; `None` where it is not one."""
+    def _base_height(self, stage: Stage, heights: Mapping[str, int | None]) -> int | None:
+        """The height of rows that need no other row of the stage; `None` where it is not one.
+
+        `heights` are those of relations whose rows have all the same.
+        """
         own = frozenset(stage.predicates)
         base: set[int] = set()
         later = {0}
         for rule in self.plan.program.rules:
             if rule.head.predicate in own:
                 read = _read(rule)
-                heights = [self.heights[name] for name in read - own]
-                if None in heights:
+                read_ones = [heights[name] for name in read - own]
+                if None in read_ones:
                     return None
-                height = 1 + max((one for one in heights if one is not None), default=0)
+                height = 1 + max((one for one in read_ones if one is not None), default=0)
                 (later if read & own else base).add(height)
         if len(base) != 1 or max(later) > min(base) + 1:
             return None

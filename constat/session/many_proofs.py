@@ -303,24 +303,51 @@ def ranking_of(name: str) -> Ranking | None:
 Leaves = dict[str, dict["Row", None]]
 
 
+# What looking for the instances of one row costs, in rows whose height is computed.
+_ROWS_A_STEP: Final = 400
+
+Fact = tuple[str, "Row"]
+Premises = tuple[Fact, ...]
+
+
+class _DearError(Exception):
+    """So much has been searched that the heights of all rows would have cost no more."""
+
+
 @dataclass(slots=True)
 class LowestProofs:
-    """Finds the leaves of proofs; the rules are made ready once."""
+    """Finds the leaves of proofs; the rules are made ready once.
+
+    A row's height is found among the rows that it may rest on. Where that has taken `left` steps
+    for all rows so far, the heights of all rows are computed instead.
+    """
 
     program: AnalysedProgram
     levels: Levels
+    left: int
     _codes: dict[str, list[RuleCode]] = field(default_factory=dict)
 
     def leaves(self, predicate: str, row: Row) -> Leaves | None:
-        """Give the leaves of a lowest proof; `None` where the row does not hold."""
+        """Give the leaves of a lowest proof; `None` where none is found."""
+        goal = (predicate, row)
+        if not self.levels.has_heights:
+            try:
+                return self._leaves(goal, _lowest(goal, self._possible(goal)).get)
+            except _DearError:
+                if not self.levels.add_heights():
+                    return None
+        return self._leaves(goal, self._premises)
+
+    def _leaves(self, goal: Fact, premises_of: Callable[[Fact], Premises | None]) -> Leaves | None:
         found: Leaves = {}
-        waiting, seen = [(predicate, row)], {(predicate, row)}
+        waiting, seen = [goal], {goal}
         while waiting:
-            name, values = waiting.pop()
+            fact = waiting.pop()
+            name, values = fact
             if name not in self.levels.derived:
                 found.setdefault(name, {})[values] = None
                 continue
-            premises = self._premises(name, values)
+            premises = premises_of(fact)
             if premises is None:
                 return None
             fresh = [one for one in premises if one not in seen]
@@ -328,26 +355,44 @@ class LowestProofs:
             waiting += fresh
         return found
 
-    def _premises(self, predicate: str, row: Row) -> list[tuple[str, Row]] | None:
+    def _possible(self, goal: Fact) -> dict[Fact, list[Premises]]:
+        """Give all that rules need for a row, and for the rows that it may rest on."""
+        found: dict[Fact, list[Premises]] = {}
+        waiting = [goal]
+        while waiting:
+            fact = waiting.pop()
+            if fact in found:
+                continue
+            found[fact] = list(self._instances(fact, 1))
+            needed = (one for premises in found[fact] for one in premises)
+            waiting += [one for one in needed if one[0] in self.levels.derived]
+        return found
+
+    def _premises(self, fact: Fact) -> Premises | None:
         """Give what one rule instance of least height needs."""
-        height = self.levels.height(predicate, row)
-        if height is None:
-            return None
+        height = self.levels.height(*fact)
+        return None if height is None else next(self._instances(fact, height), None)
+
+    def _instances(self, fact: Fact, below: int) -> Iterator[Premises]:
+        """Yield what rule instances need that give a row by rows of less height."""
+        predicate, row = fact
         for code in self._rules(predicate):
             start = code.start(tuple(range(len(row))), row)
-            found = None if start is None else self._search(code, start, height)
-            if found is not None and code.head.pattern(found) == row:
-                atoms = (one.atom for one in code.body if isinstance(one, PositiveCode))
-                return [(atom.predicate, atom.pattern(found)) for atom in atoms]  # type: ignore[misc]  # all is bound
-        return None
+            if start is None:
+                continue
+            atoms = [one.atom for one in code.body if isinstance(one, PositiveCode)]
+            for found in self._bindings(code, start, below):
+                if code.head.pattern(found) == row:
+                    yield tuple((atom.predicate, atom.pattern(found)) for atom in atoms)  # type: ignore[misc]  # all is bound
 
-    def _search(self, code: RuleCode, start: Binding, below: int) -> Binding | None:
-        """Find a binding under which the body holds in rows of less height."""
+    def _bindings(self, code: RuleCode, start: Binding, below: int) -> Iterator[Binding]:
+        """Yield bindings under which the body holds in rows of less height."""
         waiting: list[tuple[Binding, tuple[LiteralCode, ...]]] = [(start, code.body)]
         while waiting:
             binding, left = waiting.pop()
             if not left:
-                return binding
+                yield binding
+                continue
             place = self._next(binding, left)
             test, rest = left[place], left[:place] + left[place + 1 :]
             if isinstance(test, ComparisonCode):
@@ -356,10 +401,17 @@ class LowestProofs:
                     waiting.append((extended or binding, rest))
             elif isinstance(test, PositiveCode):
                 atom, pattern = test.atom, test.atom.pattern(binding)
-                rows = self.levels.rows(atom.predicate, _bound(atom, binding), below)
-                unified = (atom.unify(pattern, row, binding) for row in rows)
-                waiting += [(one, rest) for one in unified if one is not None]
-        return None
+                for row in self.levels.rows(atom.predicate, _bound(atom, binding), below):
+                    self._step()
+                    unified = atom.unify(pattern, row, binding)
+                    if unified is not None:
+                        waiting.append((unified, rest))
+
+    def _step(self) -> None:
+        if not self.levels.has_heights:
+            self.left -= 1
+            if self.left < 0:
+                raise _DearError
 
     def _next(self, binding: Binding, left: tuple[LiteralCode, ...]) -> int:
         """Choose what can be tested, then the atom that leaves the fewest rows."""
@@ -379,6 +431,30 @@ class LowestProofs:
             numbers = self.program.rule_numbers(predicate)
             self._codes[predicate] = [compile_rule(self.program, number) for number in numbers]
         return self._codes[predicate]
+
+
+def _lowest(goal: Fact, possible: Mapping[Fact, Sequence[Premises]]) -> dict[Fact, Premises]:
+    """Choose the premises of each row by which it is lowest, up to the goal's height."""
+    chosen: dict[Fact, Premises] = {}
+    users: dict[Fact, list[tuple[Fact, Premises, set[Fact]]]] = {one: [] for one in possible}
+    ready: list[tuple[Fact, Premises]] = []
+    for fact, instances in possible.items():
+        for premises in instances:
+            missing = {one for one in premises if one in possible}
+            for one in missing:
+                users[one].append((fact, premises, missing))
+            if not missing:
+                ready.append((fact, premises))
+    while ready and goal not in chosen:
+        fresh = [fact for fact in dict(ready) if fact not in chosen]
+        chosen |= {fact: premises for fact, premises in reversed(ready) if fact not in chosen}
+        ready = []
+        for one in fresh:
+            for fact, premises, missing in users[one]:
+                missing.discard(one)
+                if not missing:
+                    ready.append((fact, premises))
+    return chosen
 
 
 def _bound(atom: AtomCode, binding: Binding) -> Mapping[int, Value]:
@@ -464,25 +540,37 @@ def _key(row: Row, columns: tuple[int, ...]) -> Row:
 class RowProofs:
     """Proves rows of one query; a context manager that holds the result in memory.
 
-    `usual` proves a goal in the usual way.
+    `usual` proves a goal in the usual way. `effort` bounds the steps in which heights are looked
+    for row by row; by default it is what the heights of all rows cost.
     """
 
     parts: SessionParts
     compiled: Compiled
     usual: Callable[[str], Result]
+    effort: int | None = None
     _built: bool = False
     _lowest: LowestProofs | None = field(default=None)
 
-    def prepare(self) -> bool:
-        """Compute the result, which the first proof does otherwise; tell whether it helps."""
+    def prepare(self, *, heights: bool = False) -> bool:
+        """Compute the result, which the first proof does otherwise; tell whether it helps.
+
+        With `heights` those of all rows are computed at once, which pays where many are proved.
+        """
         if not self._built:
             with self.parts.evaluating(None) as tiers:
                 asked = BulkQuery(self.compiled, tiers.externals, self.parts.limits, now())
                 program, goal = self.compiled.program, self.compiled.goal
-                levels = levels_of(program, goal, tiers.externals, asked.resources)
-            self._lowest = None if levels is None else LowestProofs(program, levels)
+                watching = self.parts.observe
+                levels = levels_of(program, goal, tiers.externals, asked.resources, watching)
+            self._lowest = None if levels is None else self._finder(program, levels)
             self._built = True
-        return self._lowest is not None
+        if self._lowest is None:
+            return False
+        return not heights or self._lowest.levels.add_heights()
+
+    def _finder(self, program: AnalysedProgram, levels: Levels) -> LowestProofs:
+        effort = levels.rows_derived() // _ROWS_A_STEP if self.effort is None else self.effort
+        return LowestProofs(program, levels, effort)
 
     def prove(self, row: str) -> tuple[Result, ...]:
         """Prove a row, given as its values as in a goal: `C001, 150`.

@@ -20,7 +20,8 @@ def test_rows_with_values_below_a_height_are_those_of_a_pass(
     given_rows: tuple[int, set[tuple[int, ...]]], data: st.DataObject
 ) -> None:
     width, rows = given_rows
-    listed = data.draw(st.permutations(sorted(rows)))
+    orders = (sorted(rows), sorted(rows, key=lambda row: row[::-1]))
+    listed = data.draw(st.sampled_from(orders) | st.permutations(sorted(rows)))
     heights = {row: data.draw(st.integers(0, 4)) for row in listed}
     columns = [np.array([row[place] for row in listed], np.int64) for place in range(width)]
     lookup = Lookup(columns, np.array([heights[row] for row in listed], np.int64))
@@ -32,6 +33,17 @@ def test_rows_with_values_below_a_height_are_those_of_a_pass(
     assert lookup.count(bound) >= len(matching)
     asked = data.draw(st.tuples(*[VALUES] * width))
     assert lookup.height(asked) == heights.get(asked)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 2, 0), (2, 0, 3, 1)])
+def test_rows_are_found_in_whatever_order_they_come(order: tuple[int, ...]) -> None:
+    rows = [(1, 5), (2, 2), (2, 4), (3, 1)]
+    ordered = [rows[place] for place in order]
+    columns = [np.array([row[place] for row in ordered], np.int64) for place in (0, 1)]
+    lookup = Lookup(columns, np.array(order, np.int64))
+    assert [lookup.height(row) for row in rows] == [0, 1, 2, 3]
+    assert sorted(lookup.rows({0: 2}, 9)) == [(2, 2), (2, 4)]
+    assert lookup.count({0: 2}) == 2
 
 
 @pytest.mark.parametrize("below", [0, 1, 2])

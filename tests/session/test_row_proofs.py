@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,11 +14,14 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.check import check_certificate
-from constat.evaluation import Verdict
+from constat.evaluation import RoundFinished, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from constat.session.many_proofs import RowProofs
+    from constat.session.result import Result
 
 EDGE = """.pragma "constat" "0.1"
 .decl edge(a: {kind}, b: {kind})
@@ -69,17 +73,31 @@ def height(certificate: bytes) -> int:
     return heights[-1]
 
 
+def looked_for(session: Session, effort: int) -> RowProofs:
+    """Look for heights of paths in so many steps before those of all are computed.
+
+    Each row that is asked for is found so.
+    """
+
+    def usual(goal: str) -> Result:
+        raise AssertionError(goal)
+
+    return replace(session.row_proofs("path(?a, ?b)"), effort=effort, usual=usual)
+
+
+@pytest.mark.parametrize("effort", [0, 3, 10**6])
 @pytest.mark.parametrize("name", PROGRAMS)
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=10), st.data())
 def test_a_row_has_a_proof_of_least_height(
     name: str,
+    effort: int,
     tmp_path_factory: pytest.TempPathFactory,
     edges: set[tuple[int, int]],
     data: st.DataObject,
 ) -> None:
     folder = project(tmp_path_factory.mktemp("p"), PROGRAMS[name], sorted(edges), "number")
-    with Session(folder) as session, session.row_proofs("path(?a, ?b)") as rows:
+    with Session(folder) as session, looked_for(session, effort) as rows:
         listed = sorted(one.values for one in session.query("path(?a, ?b)"))
         assert rows.prepare()
         if not listed:
@@ -92,6 +110,32 @@ def test_a_row_has_a_proof_of_least_height(
         assert found.verdict is usual.verdict is Verdict.PROVED
         assert height(found.certificate) == height(usual.certificate)
         assert session.verify_source(found.certificate).drift == ()
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 5), (5, 1)])
+def test_a_row_waits_for_the_highest_of_its_premises(
+    first: int, second: int, tmp_path: Path
+) -> None:
+    longer = [(0, first), (first, 2), (2, 3), (3, 9)]
+    folder = project(tmp_path, DOUBLE, [*longer, (0, second), (second, 9)], "number")
+    with Session(folder) as session, looked_for(session, 10**6) as rows:
+        (found,) = rows.prove("0, 9")
+    assert height(found.certificate) == 2
+
+
+@pytest.mark.parametrize(("effort", "runs"), [(0, 2), (8, 2), (10**6, 1)])
+def test_heights_of_all_rows_are_computed_once_looking_for_some_has_cost_as_much(
+    effort: int, runs: int, tmp_path: Path
+) -> None:
+    folder = project(tmp_path, LEFT, [(one, one + 1) for one in range(6)], "number")
+    events: list[object] = []
+    with Session(folder) as session, looked_for(session, effort) as rows:
+        rows.parts = replace(rows.parts, observe=events.append)
+        assert rows.prepare()
+        told = [rows.prove(f"0, {end}")[0].certificate for end in (1, 4, 6)]
+    assert [height(one) for one in told] == [1, 4, 6]
+    computed = [one for one in events if isinstance(one, RoundFinished) and one.new_rows == 6]
+    assert len(computed) == runs
 
 
 @pytest.mark.parametrize("longer", [3, 7])
