@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar, cast
 
 from constat.analysis.types import TypeTable
 from constat.diagnostics import Diagnostic, Severity
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind, Predicate, Program, Rule
 from constat.syntax import Mode
 
@@ -75,7 +75,7 @@ def as_warning(diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, severity=Severity.WARNING)
 
 
-@dataclass(slots=True)
+@slotted
 class Draft:
     """A program under analysis. `rules[i]` and `variable_kinds[i]` belong to its rule i."""
 

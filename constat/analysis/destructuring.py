@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
@@ -25,6 +25,7 @@ from constat.analysis.binding import (
 from constat.analysis.modes import given_names, needed_names, required_inputs, required_terms
 from constat.analysis.safety import in_aggregate, occurrences
 from constat.diagnostics import Severity
+from constat.frozen import slotted
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
@@ -93,7 +94,7 @@ def has_patterns(rule: Rule) -> bool:
     return False
 
 
-@dataclass(slots=True)
+@slotted
 class _Opening:
     """One rule while its patterns are opened."""
 
@@ -261,7 +262,7 @@ def with_projections(program: Program, diagnostics: list[Diagnostic]) -> Program
     return replace(program, predicates=predicates, rules=(*rules, *projecting.rules))
 
 
-@dataclass(slots=True)
+@slotted
 class _Projecting:
     """The predicates and rules made so far."""
 

@@ -10,7 +10,7 @@ different id types is C0216.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.analysis.binding import (
@@ -23,6 +23,7 @@ from constat.analysis.binding import (
 )
 from constat.analysis.types import Below, common, is_below
 from constat.diagnostics import Diagnostic, Related
+from constat.frozen import slotted
 from constat.logic import RECORD, Aggregate, Apply, Comparison, Kind, Negative, Positive, Variable
 from constat.syntax import print_term
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from constat.logic import Atom, Branch, Column, Literal, Predicate, Rule, Term
 
 
-@dataclass(slots=True)
+@slotted
 class _Typed:
     """What is known about the type of a variable, and which column or field told it last."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, Related, Severity, nearest
+from constat.frozen import slotted
 from constat.logic import RECORD, Branch, Column, Kind, Structures, TypeDefinition
 from constat.syntax import Mode
 from constat.syntax.words import STAND_INS
@@ -164,7 +165,7 @@ MAX_DEPTH = 100
 """How many steps a type may be away from its base type."""
 
 
-@dataclass(slots=True)
+@slotted
 class TypeTable:
     """The kind of every type that could be resolved, and the order of types."""
 

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -32,7 +32,7 @@ from constat.apis.transport import (
     digest_of,
     origin_of,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.project import inside
 from constat.project.apis import (
     CURSOR,
@@ -108,7 +108,7 @@ class Answered:
 _Described = tuple["Description", "Operation"]
 
 
-@dataclass(slots=True)
+@slotted
 class _Known:
     """An answer with a tag, by which the API says that it has not changed."""
 
@@ -116,7 +116,7 @@ class _Known:
     reply: Reply
 
 
-@dataclass(slots=True)
+@slotted
 class _Pages:
     """What was read so far."""
 

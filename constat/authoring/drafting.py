@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -34,7 +34,7 @@ from constat.authoring.prompts import (
     system_prompt,
 )
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.model import ModelError, Prompt, Task, Tool, ToolResult, Turn, Usage
 from constat.model.prompts import Json
 
@@ -50,7 +50,7 @@ SEVERAL_READINGS: Final = 9
 _ANSWERS: Final = (PROPOSE_TOOL, GIVE_UP_TOOL, ASK_BACK_TOOL)
 
 
-@dataclass(slots=True)
+@slotted
 class Transcript:
     """What was exchanged about one question, in order; `outcome` is empty until it has ended."""
 

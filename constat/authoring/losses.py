@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, timedelta
 from decimal import Decimal
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.authoring.constants import atom_constants, constants_of, query_constants, unseen
 from constat.authoring.prompts import stems
+from constat.frozen import slotted
 from constat.library.approvals import BEYOND
 from constat.logic import Aggregate, Apply, Comparison, Constant, Kind, Negative, Positive
 from constat.proof.encoding import reachable
@@ -63,7 +64,7 @@ def losses(  # noqa: PLR0913  each option has a name
 # ---------------------------------------------------------------------- what goal and rules say
 
 
-@dataclass(slots=True)
+@slotted
 class _Meaning:
     """What a goal and its rules say, as far as the words of a question are looked for in it.
 

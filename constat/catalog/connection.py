@@ -6,14 +6,14 @@ import re
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never, cast, runtime_checkable
 
 from constat.catalog.interruptible import PATIENCE
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Kind,
     Value,
@@ -460,7 +460,7 @@ _LONGEST_TEXT: Final = 1 << 20
 _BOUNDS: Final = ((Kind.NUMBER, -(2**63), 2**63 - 1), (Kind.UNSIGNED, 0, 2**64 - 1))
 
 
-@dataclass(slots=True)
+@slotted
 class Known:
     """The values of cells of one column that were read, all of one type: 1 equals 1.0 and True."""
 

@@ -30,6 +30,7 @@ from urllib.parse import unquote
 from constat.catalog.connection import SourceFailureError, read_cell
 from constat.frozen import frozen
 from constat.logic import LOCALES, PLAIN, Kind, unit_of, without_unit
+from constat.patterns import regex
 from constat.project import inside
 from constat.project.files import (
     DELTA,
@@ -57,8 +58,8 @@ _LONG_TICK_SECONDS: Final = 2.0
 # What is later than that was written before somebody set the clock back.
 _MOST_AHEAD_SECONDS: Final = 60.0
 _NANOSECONDS: Final = 1_000_000_000
-_COMMIT: Final = re.compile(r"[0-9]{20}\.json\Z")
-_METADATA: Final = re.compile(r"v?([0-9]{1,9})(?:-[0-9a-f-]{36})?\.metadata\.json\Z")
+_COMMIT: Final = regex(r"[0-9]{20}\.json\Z")
+_METADATA: Final = regex(r"v?([0-9]{1,9})(?:-[0-9a-f-]{36})?\.metadata\.json\Z")
 _LARGEST_METADATA: Final = 64 << 20
 _LARGEST_HINT: Final = 20
 
@@ -277,7 +278,7 @@ _FIRST_ROW: Final = 2
 _STRANGE: Final = 20
 """Of so many values one may be none of what all others are; of four values one."""
 _LEAST_PARTS: Final = 2
-_THOUSANDS: Final = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+\Z", re.ASCII)
+_THOUSANDS: Final = regex(r"[+-]?[1-9]\d{0,2}(\.\d{3})+\Z", re.ASCII)
 GUESSED: Final = frozenset({*SEPARATED, WORKBOOK})
 """Endings of files whose numbers may be written as in any country."""
 _NO_VALUE: Final = frozenset(
@@ -345,7 +346,7 @@ _UNITS: Final = frozenset(
     }
 )
 _MONTHS: Final = 12
-_SHORT_DAY: Final = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2}\Z", re.ASCII)
+_SHORT_DAY: Final = regex(r"\d{1,2}([./-])\d{1,2}\1\d{2}\Z", re.ASCII)
 
 
 def guess_files(file: Path, pattern: str) -> tuple[TableFiles, tuple[str, ...]]:
@@ -823,8 +824,8 @@ _LONGEST_WORD: Final = 40
 _LOOKED_ABOVE: Final = 200
 _LEAST_ALIKE: Final = 4
 _WIDEST_LETTER: Final = 2
-_DIGITS: Final = re.compile(r"[0-9]+")
-_LINE_ENDS: Final = re.compile(rb"\r\n|\n|\r")
+_DIGITS: Final = regex(r"[0-9]+")
+_LINE_ENDS: Final = regex(rb"\r\n|\n|\r")
 _TOTALS: Final = (
     *("total", "totals", "grand total", "sum", "summe", "summen", "gesamt", "gesamtsumme"),
     *("insgesamt", "totale", "totaal", "somme", "total g\u00e9n\u00e9ral", "suma", "celkem"),
@@ -847,8 +848,8 @@ _FIGURES: Final = (
     *("nombre", "media", "promedio", "mediana", "gemiddelde", "aantal", "\u00f8"),
 )
 """What a line of totals may begin with too, as casefolded; each may also name a row."""
-_WORDS: Final = re.compile(r"[^\W\d_]+")
-_COUNTED: Final = re.compile(
+_WORDS: Final = regex(r"[^\W\d_]+")
+_COUNTED: Final = regex(
     r"\W*\d[\d.,]*\s+(rows?|records?|entries|items|lines|zeilen|datens\u00e4tze|eintr\u00e4ge"
     r"|buchungen|positionen)\b",
     re.IGNORECASE,
@@ -859,7 +860,7 @@ _SUM_WORDS: Final = frozenset(
 )
 """With a name before or behind they are totals of a group, where they hold its sums."""
 _SIGNS: Final = " \t#*=:-\u2013\u2014"
-_SUMMED_BY_FORMULA: Final = re.compile(
+_SUMMED_BY_FORMULA: Final = regex(
     r"=\s*(SUM|SUMME|SUBTOTAL|TEILERGEBNIS|AGGREGATE)\(", re.IGNORECASE
 )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import Question
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def origin(reasons: tuple[str, ...], position: int) -> str:
 _Outputs = list[tuple[str, str]]
 
 
-@dataclass(slots=True)
+@slotted
 class _Source:
     """What stands behind FROM under one name: a table without outputs, or a query with them."""
 
@@ -70,7 +70,7 @@ class _Source:
         return next((reason for _, reason in self.outputs if reason), "")
 
 
-@dataclass(slots=True)
+@slotted
 class _Sources:
     """The sources of one SELECT by name."""
 

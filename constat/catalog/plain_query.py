@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from constat.frozen import frozen
+from constat.patterns import regex
 
 _MOST: Final = 4_000
 # Words that begin, end or change something in SQL, or give a value without parentheses.
@@ -406,15 +407,15 @@ _MAY: Final = r"[ \t\r\n]*"
 _ONE: Final = (
     rf"{_NAME}(?:{_BLANK}IS{_BLANK}(?:NOT{_BLANK})?NULL|{_MAY}(?:=|<>|<=|>=|<|>){_MAY}{_VALUE})"
 )
-_QUERY: Final = re.compile(
+_QUERY: Final = regex(
     rf"{_MAY}SELECT{_BLANK}(?P<columns>{_NAME}(?:{_MAY},{_MAY}{_NAME})*){_BLANK}FROM{_BLANK}"
     rf"(?P<table>{_NAME})(?:{_BLANK}WHERE{_BLANK}(?P<where>{_ONE}(?:{_BLANK}AND{_BLANK}{_ONE})*))?"
     rf"{_MAY}",
     re.IGNORECASE | re.ASCII,
 )
-_WORD: Final = re.compile(_NAME)
-_TEXT: Final = re.compile(r"'[^']*'")
-_AND: Final = re.compile(rf"{_BLANK}AND{_BLANK}", re.IGNORECASE | re.ASCII)
+_WORD: Final = regex(_NAME)
+_TEXT: Final = regex(r"'[^']*'")
+_AND: Final = regex(rf"{_BLANK}AND{_BLANK}", re.IGNORECASE | re.ASCII)
 
 
 @frozen

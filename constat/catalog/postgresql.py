@@ -7,7 +7,7 @@ import re
 import socket
 import struct
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from functools import partial
 from itertools import islice
@@ -39,6 +39,7 @@ from constat.catalog.server_reading import (
     driver_text,
     of_one_table,
 )
+from constat.frozen import slotted
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ _COMPARED: Final = MappingProxyType(
 )
 
 
-@dataclass(slots=True)
+@slotted
 class Names:
     """The types that a database has made itself: enumerations, `citext`, and others.
 

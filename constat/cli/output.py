@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import stat
 import sys
 from io import BytesIO
@@ -24,6 +23,7 @@ import click
 
 from constat.diagnostics import ConstatError, Diagnostic, render, to_json
 from constat.diagnostics.interruption import check_interrupted
+from constat.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ PLAIN: Final = "39"
 _CHUNK: Final = 1 << 16
 
 # C0, C1 and what separates lines or turns their direction: a value must not draw on the terminal.
-_UNSAFE: Final = re.compile(
+_UNSAFE: Final = regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 

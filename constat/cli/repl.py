@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -63,7 +63,7 @@ from constat.cli.tables import Table as Columns
 from constat.diagnostics import ConstatError, Diagnostic, counted, nearest, render
 from constat.diagnostics.catalogue import catalogue
 from constat.diagnostics.interruption import heard
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind as LogicKind
 from constat.logic import display_value, null_words
 from constat.proof.formats import FORMATS, format_named, write_format
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
 MOST_SEEN = 5_000
 
 
-@dataclass(slots=True)
+@slotted
 class ReplContext:
     """The notebook, who types, whether somebody is there; constants seen, and remarks made."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, assert_never
@@ -12,7 +12,7 @@ import numpy as np
 
 from constat.columnar.arrays import Array, Batch, Columns, Domain, Mask, distinct
 from constat.evaluation import StrategyError
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind, Value
 from constat.logic.arithmetic import unwrapped
 from constat.plan import (
@@ -352,7 +352,7 @@ def _numbered(columns: list[Array]) -> Array | None:
     return distinct(np.concatenate([distinct(one) for one in columns]))
 
 
-@dataclass(slots=True)
+@slotted
 class _RenumberingClasses:
     """Columns and slots that are compared with each other."""
 

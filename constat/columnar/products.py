@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Final
 
@@ -23,7 +23,7 @@ from constat.columnar.bits import WORD, Bitmap, RowBits, from_pairs, set_bits, u
 from constat.columnar.relations import Finished
 from constat.columnar.steps import JoinStep, Seen, When
 from constat.evaluation import StrategyError
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.plan import Join, Slot
 from constat.plan.forward import Pipeline, Reading
 
@@ -194,7 +194,7 @@ _PAIR: Final = 48
 _OTHER, _NEAR, _FAR = range(3)
 
 
-@dataclass(slots=True)
+@slotted
 class Product:
     """Pairs from the left to the right end of what is multiplied so far.
 
@@ -239,7 +239,7 @@ class Turn:
     far: int
 
 
-@dataclass(slots=True)
+@slotted
 class Partners:
     """The pairs of finished relations sorted by one column: made once, for all chains."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, Protocol
 
 import numpy as np
@@ -32,7 +32,7 @@ from constat.evaluation import (
     StrategyError,
     ignore_event,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind
 from constat.logic.arithmetic import unwrapped
 from constat.plan import Absence, Call, Compute, Expression, Filter, Fold, Join, Step
@@ -181,7 +181,7 @@ class Store(Protocol):
 _MEASURED_EACH: Final = 1 << 15
 
 
-@dataclass(slots=True)
+@slotted
 class Own:
     """A relation of the stage: its rows, and how joins see them."""
 
@@ -221,7 +221,7 @@ class Own:
         return (*joined, np.concatenate(rounds))
 
 
-@dataclass(slots=True)
+@slotted
 class Work:
     """What one pipeline did so far."""
 

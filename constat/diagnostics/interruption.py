@@ -1,13 +1,10 @@
 """Signals that end a command: Ctrl-C, SIGTERM, and the end of its terminal.
 
-A library in whose callback the exception is raised may swallow it, or put another in its place. So
-the handler remembers the signal too, and `check_interrupted` raises it again: before a source is
-asked, before anything is written, and at the end of the command. The installed handler remembers.
-While a module is being loaded nothing is raised, since libraries in C abort the process then: the
-signal is sent again a moment later.
-
-A function of a library that nothing can stop may still run when a process ends, and a normal end
-takes apart what it uses. Such a process tidies up what is its own, and ends at once: see `leave`.
+A library in whose callback the exception is raised may swallow or replace it. So the handler
+remembers the signal, and `check_interrupted` raises it again: before a source is asked, before
+anything is written, and at the end. While a module loads nothing is raised, since libraries in C
+abort the process then: the signal is sent again a moment later. Where a library's function that
+nothing can stop still runs at the end, the process tidies up and ends at once: see `leave`.
 """
 
 from __future__ import annotations

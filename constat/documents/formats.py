@@ -12,13 +12,14 @@ import io
 import re
 import xml.etree.ElementTree as ET
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from email import policy
 from html.parser import HTMLParser
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from constat.documents.parsed import LINE, MARKS, Parsed, Table, TableRow, sections_of
+from constat.frozen import slotted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -139,7 +140,7 @@ def _first_line(text: str) -> str:
 # ---------------------------------------------------------------- formats that are no text
 
 
-@dataclass(slots=True)
+@slotted
 class Written:
     """A text that is written while a format is read, with the headings and tables in it."""
 
@@ -213,7 +214,7 @@ _EMPTY: Final = frozenset(
 _HEADING: Final = re.compile(r"h([1-6])\Z")
 
 
-@dataclass(slots=True)
+@slotted
 class _OpenTable:
     rows: list[tuple[str, ...]] = field(default_factory=list)
     cells: list[str] | None = None

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from operator import is_, itemgetter
 from typing import cast
 
 from constat.engine.relation import Texts, has_null, is_hole, is_null, tuple_getter
 from constat.evaluation import ABSENT, ACCEPTED
+from constat.frozen import slotted
 from constat.logic import (
     OPEN,
     EvaluationError,
@@ -30,7 +31,7 @@ Binding = tuple[Slot, ...]
 Weak = tuple[Binding, int]
 
 
-@dataclass(slots=True)
+@slotted
 class Batch:
     """Bindings of one rule at one step.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from constat.engine.batch import Batch, Binding, slot_of, widest
@@ -12,7 +12,7 @@ from constat.engine.relation import tuple_getter
 from constat.engine.state import Procedures, State
 from constat.engine.steps import Request, Steps, Totals, inside
 from constat.evaluation import ABSENT, ACCEPTED, POSSIBLE, LimitReachedError, RoundFinished
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, EvaluationError, OpenRow, Row
 from constat.plan import Beyond, Columns, Expression, Fold, Join, Procedure, RulePlan, Slot, Step
 
@@ -102,7 +102,7 @@ class _Chain:
         return (self.procedure.predicate, self.procedure.columns, self.rule.rule, self.fold)
 
 
-@dataclass(slots=True)
+@slotted
 class _Stage:
     """A chain, cut before the recursive literal at `place`."""
 
@@ -111,7 +111,7 @@ class _Stage:
     waiting: Waiting
 
 
-@dataclass(slots=True)
+@slotted
 class _Added:
     """Rows that came in this round and are not visible yet."""
 

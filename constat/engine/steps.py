@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import assert_never, cast
 
@@ -48,7 +48,7 @@ from constat.evaluation import (
     PackedColumn,
     PackedRows,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     TURNED,
@@ -232,7 +232,7 @@ NO_VALUE = 0
 """What stands in the slot of a threshold's result: nothing reads it."""
 
 
-@dataclass(slots=True)
+@slotted
 class _Waiter:
     """A binding, as strong as it came; `released` is how strong it has been given out."""
 
@@ -241,7 +241,7 @@ class _Waiter:
     released: int = ABSENT
 
 
-@dataclass(slots=True)
+@slotted
 class _Group:
     """`totals[s]` adds the assignments of at least strength s; negative ones add nothing.
 

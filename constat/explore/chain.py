@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from constat.analysis import FLOOR, analyse, refused_in_drafts
 from constat.catalog import QueryMistakeError, guard
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.explore.plan import Work, check_ranking
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Column, Kind, Predicate, Source
 from constat.logic.structures import is_same_definition
 from constat.plan.compilation import predicates_of
@@ -297,7 +297,7 @@ def compile_chain(
     return _Compiling(program, {} if texts is None else texts).chain(steps, first)
 
 
-@dataclass(slots=True)
+@slotted
 class _Compiling:
     """One compilation."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span, nearest
@@ -26,6 +26,7 @@ from constat.explore.plan import (
     Step,
     Work,
 )
+from constat.frozen import slotted
 from constat.project.document import Listing, Node, Table, Text, read_document
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _node(value: object, depth: int) -> Node:
     return Text(str(value) if plain else "", span)
 
 
-@dataclass(slots=True)
+@slotted
 class _Reader:
     """One reading of one plan."""
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -30,7 +30,7 @@ from constat.explore.events import (
 from constat.explore.plan import Output, Work, one_line, ranking_json, ranking_query
 from constat.explore.relations import STEP, EveryRow, Relation, Settlement, StepRows, listed_hash
 from constat.explore.tables import OutputRequest, TableLimits, check_structures, select
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind
 from constat.logic.structures import types_form
 from constat.store.clock import now
@@ -530,7 +530,7 @@ class StepsFailedError(Exception):
         super().__init__(f"step {link.number}: {failure.kind}: {failure.message}")
 
 
-@dataclass(slots=True)
+@slotted
 class _Tries:
     """How often a step was tried, corrected, and tried again for its connection."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from constat.analysis import AnalysedProgram, Component
 from constat.evaluation import Range
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Atom,
@@ -62,7 +62,7 @@ class Restriction:
 EVERYTHING: Final = Restriction()
 
 
-@dataclass(slots=True)
+@slotted
 class _Uses:
     """The constants of the atoms of one predicate; `columns` are those that all atoms bind."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from constat.engine.batch import test_of, value_of
 from constat.engine.relation import Texts
 from constat.engine.state import FAR
 from constat.forward.ways import Graded, UnfitError, Way, pins
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Columns = tuple[int, ...]
 
 
-@dataclass(slots=True)
+@slotted
 class LookupDemand:
     """What the reference engine asks for, by predicate, in order to answer some atoms.
 
@@ -301,7 +301,7 @@ def _computed(literal: Comparison, bound: set[str]) -> tuple[tuple[Term, ...], C
     return ((), None) if plain and "match" not in literal.operator else (sides, literal)
 
 
-@dataclass(slots=True)
+@slotted
 class Errors:
     """What is known of instances that err, and whose rules have been looked at."""
 

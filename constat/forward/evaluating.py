@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
@@ -49,7 +49,7 @@ from constat.forward.stages import (
     open_outcomes,
 )
 from constat.forward.ways import graded_name
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, Atom, null_cells, null_policies
 from constat.plan.forward import PlanOptions, Sizes, plan_forward
 from constat.sql import Database
@@ -145,7 +145,7 @@ def evaluate(
     return _Evaluation(program, tuple(wanted), inputs, options, observe).run()
 
 
-@dataclass(slots=True)
+@slotted
 class _Evaluation:
     program: AnalysedProgram
     wanted: tuple[Atom, ...]

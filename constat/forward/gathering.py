@@ -11,7 +11,7 @@ nothing at all, or may have any row besides, has a reason in `why`.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.fact_files import estimated_rows
@@ -47,6 +47,7 @@ from constat.forward.inputs import (
     load_stream,
 )
 from constat.forward.ways import Labels, by_grade, graded_name
+from constat.frozen import slotted
 from constat.logic import OPEN, Kind, has_null_cells, null_policies
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ _MANY: Final = 200_000
 _FEW: Final = 5_000
 
 
-@dataclass(slots=True)
+@slotted
 class Gathered:
     """What is known of one input.
 
@@ -123,7 +124,7 @@ def is_read_there(gathered: Gathered) -> bool:
     return isinstance(gathered.source, Files | Placed)
 
 
-@dataclass(slots=True)
+@slotted
 class Gathering:
     """Asks the inputs, each once, and remembers the calls."""
 

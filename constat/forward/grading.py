@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +29,7 @@ from constat.forward.ways import (
     loosened,
     pruned,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -81,7 +81,7 @@ class Around:
         return loosened(way, doubted, tuple(given)) if doubted else [way]
 
 
-@dataclass(slots=True)
+@slotted
 class Made:
     """What the rules of one component become."""
 
@@ -94,7 +94,7 @@ class Made:
     erring: dict[str, Erring] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@slotted
 class RuleGrading:
     """One rule under compilation; what it becomes goes into `made`."""
 
@@ -352,7 +352,7 @@ class RuleGrading:
         return replace(atom, predicate=name)
 
 
-@dataclass(slots=True)
+@slotted
 class Members:
     """The certain members of the groups of an aggregate, where some of them hold labels.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, cast
 
@@ -12,7 +12,7 @@ from constat.analysis import AnalysedProgram
 from constat.analysis.strata import components_of
 from constat.catalog.fact_files import FactFile
 from constat.evaluation import CERTAIN, POSSIBLE, ExternalPredicate, Resources, StrategyError
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -366,7 +366,7 @@ def over_views(
     return AnalysedProgram(declared, *every, external), views
 
 
-@dataclass(slots=True)
+@slotted
 class _Viewing:
     """One rule under rewriting; `uses` counts how often each variable comes."""
 

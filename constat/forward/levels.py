@@ -12,13 +12,14 @@ having 0 (rounds of semi-naive evaluation, see `constat.columnar.stage`). Exampl
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from constat.evaluation import ResourceError, StrategyError, ignore_event
 from constat.forward.division import EVERYTHING, used_by_head
 from constat.forward.gathering import Gathering
 from constat.forward.inputs import Outside
+from constat.frozen import slotted
 from constat.logic import Comparison, Kind, Positive
 from constat.plan.forward import PlanOptions, Sizes, Strategy, plan_forward
 from constat.sql import Database
@@ -38,7 +39,7 @@ _TEXTS = frozenset({Kind.SYMBOL, Kind.STRUCTURE})
 _READABLE = _TEXTS | {Kind.NUMBER}
 
 
-@dataclass(slots=True)
+@slotted
 class Levels:
     """The relations of one evaluation, by predicate; values, and the numbers they stand for."""
 
@@ -167,7 +168,7 @@ def _is_plain(program: AnalysedProgram, below: frozenset[str]) -> bool:
     )
 
 
-@dataclass(slots=True)
+@slotted
 class _Computing:
     """One evaluation, which may be made again; `columns` are the rows from outside."""
 

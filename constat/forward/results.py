@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Self
 
 from constat.evaluation import CERTAIN, POSSIBLE
 from constat.forward.ways import Labels, open_row
+from constat.frozen import slotted
 from constat.logic import OPEN, Atom, Constant, Kind, NullCell, Variable, canonical_decimal
 from constat.sql.postgres import RECURSION, STATEMENT
 
@@ -113,7 +114,7 @@ def _canonical(row: Row, decimals: Sequence[int]) -> Row:
     return tuple(cells)
 
 
-@dataclass(slots=True)
+@slotted
 class Results:
     """The results of one evaluation, a context manager.
 

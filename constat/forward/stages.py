@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from constat.evaluation import (
     StrategyError,
 )
 from constat.forward.division import free_atom, over_stored
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.plan.compilation import UNKNOWN_COST, predicate_costs, predicates_of
 from constat.plan.forward import Strategy
 from constat.plan.planning import demanded
@@ -208,7 +208,7 @@ class ErringStageError(Exception):
         self.stage = stage
 
 
-@dataclass(slots=True)
+@slotted
 class StageRun:
     """One evaluation of the stages of a plan; `reports` grows as they finish.
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     TURNED,
@@ -127,7 +127,7 @@ def graded_atom(
     return Atom(name, terms, atom.span)
 
 
-@dataclass(slots=True)
+@slotted
 class Labels:
     """The labels of one evaluation, each with the text that stands for it in relations."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import heappop, heappush
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never, cast
@@ -22,7 +22,7 @@ from constat.engine.batch import value_of
 from constat.evaluation import Resources, StrategyError
 from constat.evaluation.processor import set_up_duckdb
 from constat.forward import Frame, Options, Rows, evaluate
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.incremental.relations import Change, Codes, Kept, Overlay, difference
 from constat.logic import (
     Aggregate,
@@ -67,7 +67,7 @@ class TooMuchError(Exception):
     """A change that touches so much that everything is better computed anew."""
 
 
-@dataclass(slots=True)
+@slotted
 class Budget:
     """How many more bindings may be made before everything is computed anew."""
 
@@ -280,7 +280,7 @@ class Counted:
     run: Run
 
 
-@dataclass(slots=True)
+@slotted
 class PreparedRule:
     """One rule of the program, with its plans as they are first needed."""
 
@@ -512,7 +512,7 @@ class Changed:
     minus: Sequence[Row]
 
 
-@dataclass(slots=True)
+@slotted
 class Update:
     """What an update has changed, by predicate; `anew` says why everything was evaluated anew."""
 
@@ -522,7 +522,7 @@ class Update:
     """How many bindings were made."""
 
 
-@dataclass(slots=True)
+@slotted
 class _Stage:
     """A component: its predicates; `ranked` where the marks of its rows are rounds."""
 

@@ -9,13 +9,14 @@ its value. Example: `kept.find((0,), (7,))` gives the rows whose first column is
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from constat.frozen import slotted
 from constat.logic import Kind
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class Codes:
         self._numbers[kind] = {value: number for number, value in enumerate(values)}
 
 
-@dataclass(slots=True)
+@slotted
 class _Index:
     """The rows of the arrays in the order of some columns."""
 
@@ -162,7 +163,7 @@ def _nothing(_: Row) -> object:
     return ()
 
 
-@dataclass(slots=True)
+@slotted
 class Change:
     """The rows of one relation that an update has added and taken away, with their marks."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, Severity
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Aggregate, Apply, Comparison, Constant, Kind, Negative, Positive, Variable
 from constat.logic.vocabulary import FUNCTIONS
 from constat.syntax import attribute_places
@@ -327,7 +327,7 @@ class Note:
     help: str
 
 
-@dataclass(slots=True)
+@slotted
 class _Notes:
     """The notes so far, each cause and place once."""
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Never
 
 from constat.catalog.schema.words import identifier
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.library.pydatalog_rules import Imported
 from constat.logic import Column, Kind, Predicate
 from constat.syntax.formatting import format_text
@@ -76,7 +76,7 @@ class Stored:
     columns: tuple[str, ...]
 
 
-@dataclass(slots=True)
+@slotted
 class _Use:
     """A table of FROM: by its alias, with the variables of the columns that are read."""
 

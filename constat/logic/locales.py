@@ -16,15 +16,16 @@ from types import MappingProxyType
 from typing import Final
 
 from constat.frozen import frozen
+from constat.patterns import regex
 
 _GROUP: Final = 3
 _LONGEST: Final = 1_000
 """Characters of a number at most."""
-_LIKE_A_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d+)?\Z", re.ASCII)
-_ACCOUNTED: Final = re.compile(r"(?:\((\d[^()+-]*)\)|(\d[^()+-]*)-)\Z", re.ASCII)
+_LIKE_A_NUMBER: Final = regex(r"[+-]?\d+(?:\.\d+)?\Z", re.ASCII)
+_ACCOUNTED: Final = regex(r"(?:\((\d[^()+-]*)\)|(\d[^()+-]*)-)\Z", re.ASCII)
 # A unit stands on one side: `$-5`, `-$5`, `($5)`, `5 %`, `5-EUR` are such, `$5 USD` is none.
 _UNIT: Final = r"[^\d\s().,'+-][^\d().,'+-]{0,18}"
-_PARTS: Final = re.compile(
+_PARTS: Final = regex(
     rf"(?P<open>\(?)(?P<sign>[+-]?)(?P<before>(?:{_UNIT})?)(?(before)\s?)"
     rf"(?P<number>[+-]?\d(?:[\d.,' ]*\d)?-?)\s?(?P<behind>(?:{_UNIT})?)(?P<close>\)?)\Z"
 )

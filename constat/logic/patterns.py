@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TypeAlias, assert_never
 
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic.values import EvaluationError
 
 # Written out, the tree has at most 10,000 tests and is at most 64 groups deep, so whoever walks it
@@ -287,7 +287,7 @@ def compile_pattern(text: str) -> Pattern:
     return Pattern(parse_pattern(text))
 
 
-@dataclass(slots=True)
+@slotted
 class _Stage:
     """A set of states: the tests that may come next, each with the states behind it."""
 

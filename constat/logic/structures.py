@@ -30,6 +30,7 @@ from constat.logic.values import (
     quoted,
     unquoted,
 )
+from constat.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -220,13 +221,13 @@ class _Reader:
             raise ValueError(f"has a field {column.name} that {problem}") from None
 
 
-_CONSTRUCTOR: Final = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_NIL: Final = re.compile(r"nil(?![A-Za-z0-9_])", re.ASCII)
-_QUOTED: Final = re.compile(STRING)
+_CONSTRUCTOR: Final = regex(r"\$[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_NIL: Final = regex(r"nil(?![A-Za-z0-9_])", re.ASCII)
+_QUOTED: Final = regex(STRING)
 # As Souffle writes a text: without quotes, up to what ends the field.
-_RAW_FIELD: Final = re.compile(r'[^",\]][^,\]]*|(?=[,\]])')
-_RAW_ARGUMENT: Final = re.compile(r'[^",)][^,)]*|(?=[,)])')
-_HEXADECIMAL: Final = re.compile(r"-?0x")
+_RAW_FIELD: Final = regex(r'[^",\]][^,\]]*|(?=[,\]])')
+_RAW_ARGUMENT: Final = regex(r'[^",)][^,)]*|(?=[,)])')
+_HEXADECIMAL: Final = regex(r"-?0x")
 
 
 def read_structure(text: str, type_name: str, structures: Structures) -> str:
@@ -306,8 +307,8 @@ def is_of_type(value: Value, column: Column) -> bool:
 # changes what it says. A column of any other kind has the name of its kind, as before there were
 # structures.
 
-_NAMED: Final = re.compile(rf"{STRING}|\$[A-Za-z0-9_]+")
-_PIECE: Final = re.compile(rf"{STRING}|(?<![$A-Za-z0-9_])-?[0-9][0-9a-fx.p+-]*")
+_NAMED: Final = regex(rf"{STRING}|\$[A-Za-z0-9_]+")
+_PIECE: Final = regex(rf"{STRING}|(?<![$A-Za-z0-9_])-?[0-9][0-9a-fx.p+-]*")
 _LEAVES: Final = MappingProxyType(
     {
         Kind.NUMBER: "5",

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.frozen import frozen
+from constat.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -42,16 +43,14 @@ RECORD: Final = "[]"
 
 STRING: Final = r'"[^"\\]*(?:\\["\\][^"\\]*)*"'
 """The pattern of a text in its quotes."""
-_TOKEN: Final = re.compile(
-    rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*|[\[\]()]|, |[-A-Za-z0-9.+]+", re.ASCII
-)
-_WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})\Z")
-_POINTED: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})\.[0-9]{0,37}[1-9]\Z")
-_HEXADECIMAL: Final = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}\Z")
+_TOKEN: Final = regex(rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*|[\[\]()]|, |[-A-Za-z0-9.+]+", re.ASCII)
+_WHOLE: Final = regex(r"-?(?:0|[1-9][0-9]{0,37})\Z")
+_POINTED: Final = regex(r"-?(?:0|[1-9][0-9]{0,37})\.[0-9]{0,37}[1-9]\Z")
+_HEXADECIMAL: Final = regex(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}\Z")
 _MOST_DIGITS: Final = 38
 _BETWEEN: Final = ", "
 # Outside of quotes these signs stand nowhere else; what lies between them is skipped at once.
-_MARK: Final = re.compile(rf"{STRING}|[\[\]()]|{_BETWEEN}")
+_MARK: Final = regex(rf"{STRING}|[\[\]()]|{_BETWEEN}")
 # Fields that go no deeper than this, at once. Possessive: what does not match is not tried again.
 _SHALLOW: Final = 4
 
@@ -61,11 +60,11 @@ def _group(depth: int) -> str:
     return rf'[\[(](?:[^\[\]()"]++|{STRING}|{inner})*+[\])]'
 
 
-_FIELDS: Final = re.compile(
+_FIELDS: Final = regex(
     rf'{STRING}|(?:\$[A-Za-z0-9_]++)?{_group(_SHALLOW)}|[^\[\]()", ]++', re.ASCII
 )
-_OPENING: Final = re.compile(rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*\(|[\[\])]|{_BETWEEN}", re.ASCII)
-_FLOAT: Final = re.compile(rf"{STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
+_OPENING: Final = regex(rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*\(|[\[\])]|{_BETWEEN}", re.ASCII)
+_FLOAT: Final = regex(rf"{STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
 
 
 def quoted(text: str) -> str:
@@ -249,11 +248,11 @@ OpenRow = tuple[Slot, ...]
 
 MAX_DIGITS = 38
 MAX_TEXT = 1 << 20
-_INTEGER = re.compile(r"-?[0-9]{1,25}\Z")
-_DECIMAL = re.compile(r"[+-]?[0-9]{1,60}(\.[0-9]{1,60})?\Z")
-_VALUES_FLOAT = re.compile(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?\Z")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
-_TIMESTAMP = re.compile(
+_INTEGER = regex(r"-?[0-9]{1,25}\Z")
+_DECIMAL = regex(r"[+-]?[0-9]{1,60}(\.[0-9]{1,60})?\Z")
+_VALUES_FLOAT = regex(r"[+-]?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?\Z")
+_DATE = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_TIMESTAMP = regex(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?\Z"
 )

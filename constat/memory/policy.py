@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from itertools import count, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.memory.extract import facts_of
 from constat.memory.facts import passages_of
 from constat.memory.history import MAIN, text_name
@@ -397,7 +397,7 @@ class Reserved:
         return self.system_prompt + self.response_buffer + self.tool_results
 
 
-@dataclass(slots=True)
+@slotted
 class TokenBudget:
     """What a context may take, what it takes, and the messages in it, the oldest first."""
 

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.memory.decisions import FAR
 from constat.memory.facts import Span
 from constat.memory.history import (
@@ -133,7 +133,7 @@ def _sentence(claim: Claim, level: int, verbatim: int, note: str) -> Line:
     return whole_line(claim, level, said, rest, note)
 
 
-@dataclass(slots=True)
+@slotted
 class _Row:
     """The claims of one text; ``attached`` is what each key takes beside its values."""
 

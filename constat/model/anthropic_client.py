@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.frozen import slotted
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, canonical, plain
 from constat.model.retrying import UNREACHED, BrokenReplyError, bounded_client, failure_of
 
@@ -24,7 +25,7 @@ _STOPS: Final = (
 )
 
 
-@dataclass(slots=True)
+@slotted
 class _Block:
     kind: str
     identity: str = ""
@@ -34,7 +35,7 @@ class _Block:
     ended: bool = False
 
 
-@dataclass(slots=True)
+@slotted
 class Accumulating:
     """One reply that is on its way."""
 
@@ -147,7 +148,7 @@ _CACHED: Final = (("type", "ephemeral"),)
 _CONNECT_SECONDS: Final = 10.0
 
 
-@dataclass(slots=True)
+@slotted
 class AnthropicProvider:
     """Models behind the Messages API at one address. May be used by several threads."""
 

@@ -14,12 +14,12 @@ import math
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.evaluation import ModelAwaited, ModelReplied, ignore_event
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.model.prompts import ModelError, Reply, Usage, answered_of, hash_of, request_of, since
 from constat.model.retrying import (
     BrokenReplyError,
@@ -51,7 +51,7 @@ OVERSPENT: Final = "C0823"
 _MILLION: Final = 1_000_000
 
 
-@dataclass(slots=True)
+@slotted
 class Spending:
     """What one question or session has used, and what its calls under way may use at worst."""
 

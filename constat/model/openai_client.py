@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from constat.frozen import slotted
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, plain
 from constat.model.retrying import UNREACHED, BrokenReplyError, bounded_client, failure_of
 
@@ -27,14 +28,14 @@ _STOPS: Final = (
 )
 
 
-@dataclass(slots=True)
+@slotted
 class _Call:
     identity: str = ""
     name: str = ""
     parts: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@slotted
 class Accumulating:
     """One reply that is on its way; `sent` are the bytes of its request."""
 
@@ -116,7 +117,7 @@ _OTHERS_HEADERS: Final = ("OpenAI-Organization", "OpenAI-Project")
 _MISSING: Final = "C0831"
 
 
-@dataclass(slots=True)
+@slotted
 class OpenAIProvider:
     """Models behind chat completions at one address. May be used by several threads."""
 

@@ -9,13 +9,13 @@ be built. Example: `no: 1e3` gives a table whose key is the text `no` and whose 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import yaml
 
 from constat.diagnostics import Diagnostic, Span
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ class _RefusedError(Exception):
         super().__init__(diagnostic.message)
 
 
-@dataclass(slots=True)
+@slotted
 class _Growing:
     """A listing or table whose end has not been read yet."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.logic import LOCALES, find_locale
+from constat.patterns import regex
 from constat.project.document import Listing, Text, printable
 from constat.project.reading import expand, suggestion
 
@@ -47,13 +48,13 @@ ICEBERG: Final = "iceberg"
 LAKES: Final = (DELTA, ICEBERG)
 _OF_SHEETS: Final = ("range", "header")
 _KEYS: Final = ("file", *_OF_TEXTS, *_OF_LINES, *_OF_SHEETS, *_OF_CELLS, *LAKES, "version")
-_RANGE: Final = re.compile(r"([A-Z]{1,3})([1-9][0-9]{0,6}):([A-Z]{1,3})([1-9][0-9]{0,6})\Z")
+_RANGE: Final = regex(r"([A-Z]{1,3})([1-9][0-9]{0,6}):([A-Z]{1,3})([1-9][0-9]{0,6})\Z")
 _LETTERS: Final = 26
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
+_NAME: Final = regex(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 S3: Final = "s3"
 GCS: Final = "gs"
-_REMOTE: Final = re.compile(r"(s3|gs|https?)://", re.IGNORECASE)
-_BUCKET: Final = re.compile(r"(?:s3|gs)://[a-z0-9][a-z0-9._-]{0,220}/[^/#?]", re.IGNORECASE)
+_REMOTE: Final = regex(r"(s3|gs|https?)://", re.IGNORECASE)
+_BUCKET: Final = regex(r"(?:s3|gs)://[a-z0-9][a-z0-9._-]{0,220}/[^/#?]", re.IGNORECASE)
 VERSIONS: Final = MappingProxyType({S3: "versionId", GCS: "generation"})
 """What names the version of an object, behind the `?` of its address."""
 _MOST_TEXTS: Final = 100

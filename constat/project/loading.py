@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
 from constat.logic import LOCALES, find_locale
+from constat.patterns import regex
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
 from constat.project.files import read_files, read_remote
 from constat.project.places import (
@@ -159,11 +160,11 @@ _MODEL_KEYS: Final = (
 )
 _PRICE_KEYS: Final = ("read", "written", "cached", "stored")
 _BUDGET_KEYS: Final = ("tokens", "money", "seconds")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}\Z")
-_DECIMAL: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?\Z", re.ASCII)
-_AGE: Final = re.compile(r"([1-9][0-9]{0,4})([smhd])\Z", re.ASCII)
+_VARIABLE: Final = regex(r"[A-Za-z_][A-Za-z0-9_]{0,199}\Z")
+_DECIMAL: Final = regex(r"[0-9]{1,9}(?:\.[0-9]{1,9})?\Z", re.ASCII)
+_AGE: Final = regex(r"([1-9][0-9]{0,4})([smhd])\Z", re.ASCII)
 _SECONDS: Final = (("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400))
-_CURRENCY: Final = re.compile(r"[A-Z]{3}\Z")
+_CURRENCY: Final = regex(r"[A-Z]{3}\Z")
 _KEY_VARIABLES: Final = ((ANTHROPIC, "ANTHROPIC_API_KEY"),)
 _MOST_BATCH: Final = 200
 _CALL_SECONDS: Final = 120.0
@@ -425,8 +426,8 @@ def _unsafe(address: str, *, keyed: bool) -> str:
 
 _KEY_KEYS: Final = ("file", "roles", "expires", "revoked")
 _LOG_KEYS: Final = ("on", "folder", "retention", "classes", "readable_by")
-_ROLE: Final = re.compile(r"[a-z][a-z0-9-]{0,39}\Z")
-_DAYS: Final = re.compile(r"([1-9][0-9]{0,5})d\Z", re.ASCII)
+_ROLE: Final = regex(r"[a-z][a-z0-9-]{0,39}\Z")
+_DAYS: Final = regex(r"([1-9][0-9]{0,5})d\Z", re.ASCII)
 
 
 def read_keys(node: Node, folder: Path, sections: Sections) -> dict[str, KeySetting]:
@@ -622,7 +623,7 @@ def _sight_of(name: str, node: Node, sections: Sections) -> SightOf:
 
 _CALLER_KEYS: Final = ("setting", "role", "account")
 # With a dot it is a setting of somebody's own: none of the server's can be turned by it.
-_OWN_SETTING: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)+")
+_OWN_SETTING: Final = regex(r"[A-Za-z_][A-Za-z0-9_$]*(?:\.[A-Za-z_][A-Za-z0-9_$]*)+")
 _LONGEST_ROLE: Final = 63
 _NO_ROLE: Final = ("none", "default")
 
@@ -754,7 +755,7 @@ _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
 _BOUNDS: Final = Bounds()
 _RULE_SUFFIX: Final = ".dl"
 ENVIRONMENT: Final = ".env"
-_SETTING: Final = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)\Z")
+_SETTING: Final = regex(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)\Z")
 
 
 def load_project(

@@ -9,8 +9,6 @@ the goal there or a part of it does; a construct that is not searched is named, 
 A state is what remains to be shown. A row is taken from the world, or supposed; a conclusion is
 taken from the world, or its rules are tried; an absence that fails takes a row away, or a premise
 of each derivation. See Kakas, Kowalski and Toni, Abductive logic programming (1992).
-
-Example: ``is_vip(C002)``, 0 short of the threshold: order with ``?amount > 0``, or a gold account.
 """
 
 from __future__ import annotations
@@ -18,14 +16,14 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from constat.evaluation import ABSENT, CONCEIVABLE, LimitReachedError, RuleDerivation
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
@@ -438,7 +436,7 @@ _FAILING: Final = MappingProxyType(
 )
 
 
-@dataclass(slots=True)
+@slotted
 class Expander:
     """Expands states; ``relevant`` conclusions may change by what may be supposed.
 
@@ -1020,7 +1018,7 @@ class Abduction:
     stopped: str = ""
 
 
-@dataclass(slots=True)
+@slotted
 class Search:
     """One search; ``top`` sets are wanted within so many seconds."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from constat.evaluation import UNTIMED
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, add_exactly, is_beyond
 from constat.proof.groups import Group
 from constat.proof.instances import (
@@ -127,7 +127,7 @@ class CertainBodies:
 # fewer rows say the same.
 
 
-@dataclass(slots=True)
+@slotted
 class Waiting:
     """A summand, and how many of its premises are not settled."""
 
@@ -136,7 +136,7 @@ class Waiting:
     waits: int
 
 
-@dataclass(slots=True)
+@slotted
 class Open:
     """A total that has to exceed a bound; ``needs_absence`` where it also rests on what is not."""
 
@@ -503,7 +503,7 @@ BY_HEIGHT: Final = ByHeight()
 BY_SIZE: Final = BySize()
 
 
-@dataclass(slots=True)
+@slotted
 class Steps:
     """How many options may still be looked at."""
 
@@ -537,7 +537,7 @@ class Settled:
         return [(fact, wanted) for fact in self.way.below(self.listed)]
 
 
-@dataclass(slots=True)
+@slotted
 class _Option:
     """One way for one state, while it waits for its premises."""
 
@@ -548,7 +548,7 @@ class _Option:
     waits: int = 0
 
 
-@dataclass(slots=True)
+@slotted
 class _Race:
     """Who waits for which state, and who is ready."""
 

@@ -31,6 +31,7 @@ from constat.logic import (
     unread_variables,
 )
 from constat.logic.values import STRING, constructor_and_fields
+from constat.patterns import regex
 from constat.proof.levels import millionths, spell
 from constat.proof.proofs import RuleNode
 from constat.proof.reading import look_at, rule_assumption
@@ -154,7 +155,7 @@ _SHORT: Final = 24
 _SMALL: Final = 2_000
 # So far a long structure is looked into for one that is known: lists are walked in short steps.
 _MOST_SIGNS: Final = 256
-_SIGN: Final = re.compile(rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*\(|[\[\])]", re.ASCII)
+_SIGN: Final = regex(rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*\(|[\[\])]", re.ASCII)
 
 
 class Notation:
@@ -363,7 +364,7 @@ No text can set it: the name of an attribute in a rule file has at most one poin
 
 _SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
 # Sentences in all forms and languages, and reason codes.
-_TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons|reason\..+")
+_TOLD: Final = regex(r"says(?:_not|_unknown)?(?:\..+)?|reasons|reason\..+")
 
 
 @frozen

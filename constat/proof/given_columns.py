@@ -9,7 +9,7 @@ asked, the relation is written too.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -24,7 +24,7 @@ from constat.evaluation import (
     RuleDerivation,
     Verdict,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Kind
 from constat.proof.projection import demanded_relations, with_projected_negations
 from constat.proof.proofs import Proof, RuleNode, UnshownError, UnsupportedError
@@ -75,7 +75,7 @@ def _shown(decision: Decision, outcome: _Written) -> Proof | None:
     return proof if same and possible is not disproved and worth[0] == worth[1] else None
 
 
-@dataclass(slots=True)
+@slotted
 class _Written:
     """An outcome told in the rules as written: without the relations of what was asked."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,7 @@ from constat.evaluation import (
     is_accepted,
     with_parts,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -336,7 +336,7 @@ class _Replay:
 # the hard reading answers "what if exactly these hold" (semantics 10).
 
 
-@dataclass(slots=True)
+@slotted
 class Budget:
     """How often and how long recorded answers may be evaluated again."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, PackedRows, in_parts
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, NullCell, unread_columns
 from constat.proof.instances import PositiveCode, is_starred, known_columns, opened
 from constat.proof.reading import timely
@@ -152,7 +152,7 @@ class Grounds:
         return FilledRow.of(row, self.evidence, self.assumption)
 
 
-@dataclass(slots=True)
+@slotted
 class Answers:
     """Everything that was answered for one predicate.
 
@@ -313,7 +313,7 @@ _UNANSWERED = "no tier answered"
 _NO_AUTHORITY = "no authority speaks for this"
 
 
-@dataclass(slots=True)
+@slotted
 class Usage:
     """What a part of a proof rests on."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from constat.analysis import AnalysedProgram, Component
@@ -12,7 +12,7 @@ from constat.analysis.binding import names_in
 from constat.analysis.demand import binders, demand_relation, without_given
 from constat.analysis.strata import find_strata
 from constat.diagnostics import ConstatError
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Atom,
@@ -70,7 +70,7 @@ def with_given(program: AnalysedProgram) -> AnalysedProgram:
     )
 
 
-@dataclass(slots=True)
+@slotted
 class _Asking:
     program: AnalysedProgram
     demanded: dict[str, Predicate] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class _Added:
     kinds: Mapping[str, Kind]
 
 
-@dataclass(slots=True)
+@slotted
 class _Projector:
     program: AnalysedProgram
     added: dict[_Kept, _Added] = field(default_factory=dict)

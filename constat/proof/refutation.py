@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.analysis.attributes import NO_REASON, reason_codes
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, Limits
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, Atom, Constant, NullPolicy, Variable, null_policies
 from constat.proof.counterexamples import Counterexample, Counterexamples, counterexamples
 from constat.proof.decide import decide
@@ -243,7 +243,7 @@ def refute(
     return _Refuting(prober, decision, most).run()
 
 
-@dataclass(slots=True)
+@slotted
 class Prober:
     """Evaluates further goals in the world of a decision, within a budget."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.diagnostics import counted
 from constat.logic import SPOKEN
+from constat.patterns import regex
 from constat.proof.levels import LEVEL_WORDS
 from constat.proof.reading import UNAPPROVED
 from constat.proof.sentences import ASKED
@@ -59,7 +60,7 @@ def _ago(executed_at: str, moment: str) -> str:
 
 _INDENT: Final = "  "
 _COMPARED: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
-_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_DAY: Final = regex(r"\d{4}-\d\d-\d\d")
 _MOST_PARAMETERS: Final = 10
 _LONGEST_PARAMETER: Final = 80
 # A walk down a list tells every tail of it; what is cut off here stands in JSON and certificate.
@@ -67,8 +68,8 @@ _LONGEST_SAYING: Final = 4_000
 _MOST_INDENT: Final = 40
 _ASCII_END: Final = 0x100
 # What begins a formula in some program, the wide forms with it, also behind blanks and quotes.
-_FORMULA: Final = re.compile(r"[\s\"']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z", re.ASCII)
+_FORMULA: Final = regex(r"[\s\"']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER: Final = regex(r"[+-]?[0-9]+(\.[0-9]+)?\Z", re.ASCII)
 # No line of a step: it says that the step's query was told just before.
 CONTESTED_ROWS: Final = "rows that contradict each other (stating one as a fact changes nothing):"
 _SAME_SOURCE: Final = "\0"

@@ -42,6 +42,7 @@ from constat.logic import (
     unread_variables,
 )
 from constat.logic.arithmetic import unwrapped
+from constat.patterns import regex
 from constat.proof.written import PROJECTION, as_written, pattern_sides
 from constat.syntax import print_term
 
@@ -88,7 +89,7 @@ _WHICH_OF: Final = Spoken("{1}, the {0}", "{1}, {0}")
 # days are as in ISO 8601.
 
 # A year or a number that only names something is not written with separators.
-_NAMING: Final = re.compile(r"(^|_)(id|ids|key|no|nr|number|code|year|zip)$", re.IGNORECASE)
+_NAMING: Final = regex(r"(^|_)(id|ids|key|no|nr|number|code|year|zip)$", re.IGNORECASE)
 _GROUPED_FROM: Final = 1_000
 
 
@@ -121,7 +122,7 @@ class Measured(str):
         return found
 
 
-_NOUNS_ARTICLE: Final = re.compile(r"\A(?:the|some|any|no) ")
+_NOUNS_ARTICLE: Final = regex(r"\A(?:the|some|any|no) ")
 
 
 class Noun(str):
@@ -265,8 +266,8 @@ def speech_in(name: str) -> Speech:
 # is left out.  How numbers and days are written, and in which language templates are taken, is
 # told by a `Speech`.
 
-_PLACEHOLDER: Final = re.compile(r"\{([?A-Za-z_][A-Za-z0-9_]*)\}")
-_BETWEEN: Final = re.compile(r"(, and |, | and )")
+_PLACEHOLDER: Final = regex(r"\{([?A-Za-z_][A-Za-z0-9_]*)\}")
+_BETWEEN: Final = regex(r"(, and |, | and )")
 
 
 def show_value(slot: Slot, kind: Kind, name: str = "", speech: Speech = PLAIN) -> str:
@@ -298,13 +299,13 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return "".join([*parts, template[end:]])
 
 
-_ARTICLE: Final = re.compile(r"(?<![^\W_])(an?|An?) $")
+_ARTICLE: Final = regex(r"(?<![^\W_])(an?|An?) $")
 # `an` is a preposition of German; only a sentence that is English has an article there.
-_ENGLISH: Final = re.compile(r"\b(?:is|are|the|of|has|have|had|be|by|with|for|may|must|not|as)\b")
-_GERMAN: Final = re.compile(r"\b(?:der|die|das|den|dem|und|von|ist|sind|nicht|für|mit|gilt)\b")
-_AS_YOU: Final = re.compile(r"(?:uni(?![nmd])|ubi|us[aeiu]|ut[eio]|eu|ur[aio]|one\b|once\b|u\b)")
-_SILENT: Final = re.compile(r"(?:hour|honest|honou?r|heir)")
-_AS_LETTERS: Final = re.compile(r"[A-Z](?![a-z])[A-Z0-9]*")
+_ENGLISH: Final = regex(r"\b(?:is|are|the|of|has|have|had|be|by|with|for|may|must|not|as)\b")
+_GERMAN: Final = regex(r"\b(?:der|die|das|den|dem|und|von|ist|sind|nicht|für|mit|gilt)\b")
+_AS_YOU: Final = regex(r"(?:uni(?![nmd])|ubi|us[aeiu]|ut[eio]|eu|ur[aio]|one\b|once\b|u\b)")
+_SILENT: Final = regex(r"(?:hour|honest|honou?r|heir)")
+_AS_LETTERS: Final = regex(r"[A-Z](?![a-z])[A-Z0-9]*")
 _SAID_WITH_VOWEL: Final = frozenset("AEFHILMNORSX")
 
 
@@ -327,9 +328,9 @@ def _fitted(noun: Noun, before: str, behind: str) -> tuple[str, str, str]:
     return before, noun.bare if _DETERMINED.search(before) else str(noun), behind
 
 
-_CURRENCY_BEFORE: Final = re.compile(r"[$€£¥]\Z")
-_SIGN_BEHIND: Final = re.compile(r"\s?[%€£$¥]")
-_DETERMINED: Final = re.compile(
+_CURRENCY_BEFORE: Final = regex(r"[$€£¥]\Z")
+_SIGN_BEHIND: Final = regex(r"\s?[%€£$¥]")
+_DETERMINED: Final = regex(
     r"(?<![^\W_])(?:an?|the|no|its|his|her|their|this|each|every|any) \Z", re.IGNORECASE
 )
 
@@ -359,8 +360,8 @@ def _is_beside(unit: str, before: str, behind: str) -> bool:
     return any(one is not None and _is_same_unit(unit, one.group(1)) for one in near)
 
 
-_WORD_BEFORE: Final = re.compile(r"([^\W\d_]+)[\s:(]*\Z")
-_WORD_BEHIND: Final = re.compile(r"\s*([^\W\d_]+)")
+_WORD_BEFORE: Final = regex(r"([^\W\d_]+)[\s:(]*\Z")
+_WORD_BEHIND: Final = regex(r"\s*([^\W\d_]+)")
 
 
 def _is_same_unit(unit: str, word: str) -> bool:
@@ -487,8 +488,8 @@ def _turned_round(template: str) -> str:
     return f"{found.group()} not{template[found.end() :]}"
 
 
-_STATING: Final = re.compile(r"[^,:;()]*?\} (?:is|was|are|were|may|can)(?= )")
-_QUALIFYING: Final = re.compile(
+_STATING: Final = regex(r"[^,:;()]*?\} (?:is|was|are|were|may|can)(?= )")
+_QUALIFYING: Final = regex(
     r"[,:;()]|\b(?:and|or|but|if|both|still|always|already|also|too|exactly|least|most|more|less"
     r"|fewer|some|several|that|which|who|because|since)\b"
 )
@@ -549,7 +550,7 @@ _NO_NOUN: Final = frozenset(
 _ADJECTIVES: Final = frozenset(
     {"earlier", "first", "high", "last", "later", "longer", "low", "next", "second", "whole"}
 )
-_DONE: Final = re.compile(r"[a-z]{3,}(?<!e)ed")
+_DONE: Final = regex(r"[a-z]{3,}(?<!e)ed")
 _DAYS: Final = frozenset({Kind.DATE, Kind.TIMESTAMP})
 _OF_KIND: Final = MappingProxyType(
     {
@@ -579,12 +580,12 @@ def as_noun(name: str, kind: Kind | None) -> str:
     return name
 
 
-_NEGATING: Final = re.compile(
+_NEGATING: Final = regex(
     r"\b(?:no|none|not|nothing|nobody|never|neither|nor|without|cannot|unless|only|every|each|all|any"
     r"|nicht|nichts|kein|keine|keinen|niemand|ohne)\b",
     re.IGNORECASE,
 )
-_VERB: Final = re.compile(
+_VERB: Final = regex(
     r"(?:is|was|has|had|may|must|can|does|did|will|should|[a-z]{3,}(?:[^su\W]s|ed))\b(?! and\b)"
 )
 
@@ -1075,7 +1076,7 @@ def _named_value(speech: Speech, name: str, value: str) -> str:
     return speech.said(_WHICH_OF if _ENDS_IN_VALUE.search(name) else _THE_ONE, name, value)
 
 
-_ENDS_IN_VALUE: Final = re.compile(r" (?:of|von) ")
+_ENDS_IN_VALUE: Final = regex(r" (?:of|von) ")
 
 
 def _equal(speech: Speech, left: tuple[str, str], right: tuple[str, str]) -> str:
@@ -1588,7 +1589,7 @@ class RuleWords:
         return ""
 
 
-_DENYING: Final = re.compile(r"\b(?:no|not|never|none|nobody|nothing|without)\b", re.IGNORECASE)
+_DENYING: Final = regex(r"\b(?:no|not|never|none|nobody|nothing|without)\b", re.IGNORECASE)
 
 
 def _may_deny(literal: Literal) -> bool:
@@ -1658,12 +1659,12 @@ _WORDS_OF: Final = MappingProxyType(
 _OPERATOR_OF: Final = MappingProxyType(
     {said: operator for operator, several in _WORDS_OF.items() for said in several.split("|")}
 )
-_COMPARING: Final = re.compile(
+_COMPARING: Final = regex(
     rf"\b(?:{'|'.join(sorted(_OPERATOR_OF, key=len, reverse=True))})\b".replace(" ", r"\s+"),
     re.IGNORECASE,
 )
-_COMPARING_KEY: Final = re.compile(r"\s+")
-_FIRST_NUMBER: Final = re.compile(r"(?<![\w.])[0-9][0-9,]*(?:\.[0-9]+)?")
+_COMPARING_KEY: Final = regex(r"\s+")
+_FIRST_NUMBER: Final = regex(r"(?<![\w.])[0-9][0-9,]*(?:\.[0-9]+)?")
 _MIRRORED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
+from constat.patterns import regex
 from constat.proof.encoding import canonical
 
 if TYPE_CHECKING:
@@ -64,11 +65,11 @@ def refused_point(raw: bytes) -> str:
 
 MOST_KEY_BYTES: Final = 16_384
 LONGEST_NAME: Final = 200
-_ROLE: Final = re.compile(r"[a-z][a-z0-9-]{0,39}\Z")
+_ROLE: Final = regex(r"[a-z][a-z0-9-]{0,39}\Z")
 # SEQUENCE { SEQUENCE { OID 1.3.101.112 } BIT STRING of 32 bytes }: the only form there is.
 _SPKI: Final = bytes.fromhex("302a300506032b6570032100")
 _RAW: Final = 32
-_BEGIN: Final = re.compile(rb"^-----BEGIN ([A-Z0-9 ]+)-----[ \t]*$", re.MULTILINE)
+_BEGIN: Final = regex(rb"^-----BEGIN ([A-Z0-9 ]+)-----[ \t]*$", re.MULTILINE)
 _PUBLIC: Final = b"PUBLIC KEY"
 _PRIVATE: Final = (b"PRIVATE KEY", b"ENCRYPTED PRIVATE KEY")
 
@@ -354,8 +355,8 @@ _SUBJECTS: Final = (
     (FOLDER_TYPE, "folder", MEANINGS),
     (LIBRARY_TYPE, "library", ("published",)),
 )
-_HEX: Final = re.compile(r"[0-9a-f]{64}\Z")
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
+_HEX: Final = regex(r"[0-9a-f]{64}\Z")
+_TIME: Final = regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 
 
 @frozen

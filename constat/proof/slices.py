@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, add_exactly, is_beyond
 from constat.proof.groups import Aggregates, Group
 from constat.proof.instances import (
@@ -189,7 +189,7 @@ def has_negations(literal: AggregateCode) -> bool:
 Orders = dict[int, tuple[int, ...]]
 
 
-@dataclass(slots=True)
+@slotted
 class Entry:
     """The keys of some columns of a predicate, and the order of each rule's body for them."""
 

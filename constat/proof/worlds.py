@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram, Component
 from constat.evaluation import ABSENT, ACCEPTED, Demand, FillablePredicate, filled_externals
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     NIL,
     OPEN,
@@ -71,7 +71,7 @@ class Delta:
         return Overlay(tuple(sorted(self.added, key=str)), tuple(removals))
 
 
-@dataclass(slots=True)
+@slotted
 class Worlds:
     """Answers questions about worlds, each question once.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, assert_never, cast
 
 from constat.analysis import AnalysedProgram
 from constat.diagnostics import Diagnostic
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -313,7 +313,7 @@ class _Ordering:
 Fold = Callable[[Aggregate, "Body"], Summary]
 
 
-@dataclass(slots=True)
+@slotted
 class Body:
     """A conjunction under translation.
 

@@ -19,12 +19,12 @@ what nobody reads tells nothing (26), and the former join as any rows do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -89,7 +89,7 @@ class Source:
     marked: bool
 
 
-@dataclass(slots=True)
+@slotted
 class MarkedRule(Statement):
     """One rule on its way into SQL.
 
@@ -147,7 +147,7 @@ class MarkedRule(Statement):
         return Reading(tuple(read), tuple(single))
 
 
-@dataclass(slots=True)
+@slotted
 class MarkedBody:
     """A conjunction: its tables, plain conditions, three-valued truths, and its variables.
 

@@ -26,14 +26,14 @@ Nothing of this is shared with the arrays of the run (`constat.columnar`).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, islice, product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from constat.diagnostics.interruption import check_interrupted
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Aggregate, Comparison, Kind, Positive, Variable, literal_variables
 from constat.recount.statements import INTEGERS, RefusedError, RuleStatement, literal, type_of
 
@@ -650,7 +650,7 @@ class _Form:
     apart: bool
 
 
-@dataclass(slots=True)
+@slotted
 class Filling:
     """A recursive component on its way into matrices.
 

@@ -9,7 +9,7 @@ the run is taken over: neither its plan, nor its demands, nor its relations belo
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Clock, LimitReachedError
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Constant,
@@ -397,7 +397,7 @@ def _told(count: int, one: str, several: str) -> list[str]:
     return [one if count == 1 else f"{count:,} {several}"] if count else []
 
 
-@dataclass(slots=True)
+@slotted
 class Evaluation:
     """All relations below an atom, each in a table of its own.
 
@@ -644,7 +644,7 @@ class Evaluation:
         return RuleStatement(rule, kinds, self.tables.functions, table).text(distinct=distinct)
 
 
-@dataclass(slots=True)
+@slotted
 class _Rounds:
     """A recursive component, from nothing upwards.
 
@@ -820,7 +820,7 @@ class _Rounds:
 _Variants = tuple[Source, ...]
 
 
-@dataclass(slots=True)
+@slotted
 class MarkedEvaluation:
     """Components over relations of which some rows have marks, in rounds (see `marks`).
 

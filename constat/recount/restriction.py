@@ -38,13 +38,13 @@ run (`constat.plan`), which other constants, orders of joins and estimates lead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram
 from constat.analysis.strata import components_of
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -94,7 +94,7 @@ class _Step:
     binds: frozenset[str]
 
 
-@dataclass(slots=True)
+@slotted
 class _Walk:
     """The steps from the key of a head through a body; `known` are the variables that they bind."""
 
@@ -169,7 +169,7 @@ class _Walk:
         return _Step(atom, Atom(name, terms), binds) if binds else None
 
 
-@dataclass(slots=True)
+@slotted
 class _Keys:
     """The key and the cover of each relation below a goal that can be restricted.
 
@@ -274,7 +274,7 @@ def _keys_of(
     return found
 
 
-@dataclass(slots=True)
+@slotted
 class _Writing:
     """The restricted program on its way: rules, each with the kinds of its variables."""
 

@@ -11,12 +11,12 @@ whose other literals hold, and then the statement fails; a construct without a c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -114,7 +114,7 @@ class Typed(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@slotted
 class Statement:
     """One rule on its way into SQL."""
 
@@ -137,7 +137,7 @@ class Statement:
         return term.kind
 
 
-@dataclass(slots=True)
+@slotted
 class RuleStatement(Statement):
     """One rule on its way into SQL; `table` gives the table of an atom, by its place in the body.
 
@@ -160,7 +160,7 @@ class RuleStatement(Statement):
         return select([first, *outputs[1:]], body.sources, body.conditions)
 
 
-@dataclass(slots=True)
+@slotted
 class _Body:
     """A conjunction: the tables it reads, its conditions, and what its variables are there."""
 

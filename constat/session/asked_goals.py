@@ -39,6 +39,7 @@ from constat.logic import (
     literal_variables,
     outer_names,
 )
+from constat.patterns import regex
 from constat.proof.decoding import decode_program
 from constat.proof.sentences import ASKED, speech_in
 from constat.proof.written import written_literal
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from constat.session.query_text import Query
 
 _Read = TypeVar("_Read")
-_PLACE: Final = re.compile(r"\{(\w+)\}")
+_PLACE: Final = regex(r"\{(\w+)\}")
 _GERMAN: Final = speech_in("de_DE")
 # What is no atom, and a variable that stands twice.
 _MORE = frozenset({"C0180", "C0187"})
@@ -89,11 +90,11 @@ _TEXT_TESTS: Final = frozenset(filter(str.isalpha, COMPARISONS))
 _HABITS: Final = frozenset({"C0117", "C0118", "C0133", "C0158"})
 _SINGLE_QUOTES: Final = "C0104"
 _LONGEST_EDIT: Final = 300
-_ALTERNATIVES: Final = re.compile(r"\((\?\w+) = \"[^\"\\]*\"(?:; \1 = \"[^\"\\]*\")*\)")
+_ALTERNATIVES: Final = regex(r"\((\?\w+) = \"[^\"\\]*\"(?:; \1 = \"[^\"\\]*\")*\)")
 _UNBOUND: Final = frozenset({"C0204", "C0205"})
 _MOST_TRIED: Final = 50
-_QUOTED_OR_BLANKS: Final = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
-_SPELLED: Final = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_.]*|[-+*/%^<>=!]{1,3}|<:|\[\]|")
+_QUOTED_OR_BLANKS: Final = regex(r'("(?:[^"\\]|\\.)*")|\s+')
+_SPELLED: Final = regex(r"\$?[A-Za-z_][A-Za-z0-9_.]*|[-+*/%^<>=!]{1,3}|<:|\[\]|")
 
 
 def check_spelling(nodes: Sequence[object]) -> None:
@@ -207,7 +208,7 @@ def _without_or(one: Diagnostic, text: str) -> Diagnostic:
     return replace(one, message="a goal has no alternatives", help=hint)
 
 
-_OR: Final = re.compile(r";|\|\|?|\b[oO][rR]\b")
+_OR: Final = regex(r";|\|\|?|\b[oO][rR]\b")
 
 
 def _leads(one: Diagnostic) -> bool:

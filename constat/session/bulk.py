@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
@@ -32,7 +32,7 @@ from constat.evaluation import (
     in_parts,
 )
 from constat.forward import Options, Outside, Serving, evaluate
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     Atom,
@@ -199,7 +199,7 @@ def _listing(
     return LabelledRows(stored, beside) if beside else stored
 
 
-@dataclass(slots=True)
+@slotted
 class Verdicts(Mapping["Row", Verdict]):
     """The verdicts of the rows that are not proved; read when somebody asks for one."""
 

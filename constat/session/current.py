@@ -17,7 +17,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -35,7 +35,7 @@ from constat.evaluation import (
 )
 from constat.forward.inputs import Nulls, View, load_stream, over_views
 from constat.forward.results import matches
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.incremental import Fact, Maintained, NotKeptError, StateBusyError, StateFile
 from constat.logic import (
     Atom,
@@ -116,7 +116,7 @@ class Around:
     ask: Callable[[str], Answers]
 
 
-@dataclass(slots=True)
+@slotted
 class _Goal:
     """One goal: kept row by row, or with the verdicts of its rows when it was last asked."""
 

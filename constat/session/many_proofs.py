@@ -8,7 +8,7 @@ where decisions are logged, each is written down before it is given. Example:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
@@ -18,7 +18,7 @@ from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Answer, Demand, Portion, Verdict, ignore_event
 from constat.forward.levels import levels_of
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Atom, Constant, Predicate, Program
 from constat.proof.decide import answers_in, confidence_of, decide
 from constat.proof.derivations import Ways
@@ -314,7 +314,7 @@ class _DearError(Exception):
     """So much has been searched that the heights of all rows would have cost no more."""
 
 
-@dataclass(slots=True)
+@slotted
 class LowestProofs:
     """Finds the leaves of proofs; the rules are made ready once.
 
@@ -505,7 +505,7 @@ def _unreadable(reason: str, compiled: Compiled) -> Diagnostic:
 # usual way.
 
 
-@dataclass(slots=True)
+@slotted
 class OnlyRows:
     """An external predicate that is asked for some rows only; of all others it knows nothing."""
 
@@ -536,7 +536,7 @@ def _key(row: Row, columns: tuple[int, ...]) -> Row:
     return tuple([row[column] for column in columns])
 
 
-@dataclass(slots=True)
+@slotted
 class RowProofs:
     """Proves rows of one query; a context manager that holds the result in memory.
 

@@ -19,7 +19,7 @@ import os
 import secrets
 import shutil
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -39,7 +39,7 @@ from constat.check.population import (
 from constat.check.values import spell
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import UNTIMED, Verdict
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Constant, Kind, Variable, display_value, has_null_cells, is_wildcard
 from constat.proof.decide import confidence_of
 from constat.proof.levels import MILLION
@@ -102,7 +102,7 @@ class Proving:
     created: str
 
 
-@dataclass(slots=True)
+@slotted
 class _Listed:
     """A row of the list: as the certificate spells it, as people read it, its goal and verdict."""
 

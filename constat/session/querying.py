@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,7 @@ from constat.evaluation import (
     Verdict,
     filled_externals,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     Atom,
@@ -187,7 +187,7 @@ def _is_large(external: ExternalPredicate) -> bool:
     return rows is not None and rows > MANY
 
 
-@dataclass(slots=True)
+@slotted
 class _Budget:
     """The rows that an attempt may still read."""
 
@@ -200,7 +200,7 @@ class _Budget:
             raise _TooMuchError
 
 
-@dataclass(slots=True)
+@slotted
 class _Watched:
     """An external predicate under a budget."""
 

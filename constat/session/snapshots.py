@@ -6,13 +6,13 @@ import hashlib
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Demand
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import NullCell, NullPolicy, format_value, null_cells
 from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, rows_hash
@@ -467,7 +467,7 @@ MOST_BYTES: Final = 64_000
 _Members = dict[str, Any]
 
 
-@dataclass(slots=True)
+@slotted
 class _Relation:
     """The sources of a certificate whose rows are opened in one root, and what is to be opened."""
 

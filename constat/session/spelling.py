@@ -6,7 +6,6 @@ rule file is shown as `is_vip(C001)`.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -23,6 +22,7 @@ from constat.logic import (
     Variable,
     is_wildcard,
 )
+from constat.patterns import regex
 from constat.proof.sentences import ASKED
 from constat.syntax import print_row, print_stated, print_term
 from constat.tiers.tier import read_canonical
@@ -79,7 +79,7 @@ def shown_goal(predicate: Predicate, goal: Atom) -> str:
 
 _MOST_PLACES: Final = 200
 _DASHES: Final = frozenset("-_\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
-_ZEROS: Final = re.compile(r"(?<![\d.,])0+(?=\d)")
+_ZEROS: Final = regex(r"(?<![\d.,])0+(?=\d)")
 _WRITTEN: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"), ("æ", "a"), ("ø", "o"), ("œ", "o"))
 
 
@@ -140,7 +140,7 @@ def unmet_constants(
             yield Unmet(constant, named, near, rule)
 
 
-_VARIABLE: Final = re.compile(r"[$:]?([A-Za-z][A-Za-z_]*)\Z")
+_VARIABLE: Final = regex(r"[$:]?([A-Za-z][A-Za-z_]*)\Z")
 
 
 def _variable(text: str, places: Collection[tuple[str, int]], program: Program) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from constat.frozen import slotted
 from constat.spark.functions import SparkFunctions, written
 from constat.sql import trees
 from constat.sql.stages import nothing
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_PARTS: Final = 24
 
 
-@dataclass(slots=True)
+@slotted
 class Part:
     """A folder of Parquet files, and how many rows it holds."""
 
@@ -51,7 +52,7 @@ def _type(kind: exp.DataType) -> str:
     return text.removeprefix("CAST(NULL AS ").removesuffix(")")
 
 
-@dataclass(slots=True)
+@slotted
 class Stored:
     """A relation as it lies on the server; without `parts` its view reads something in place."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -13,6 +13,7 @@ from constat.evaluation import (
     StrategyError,
     ignore_event,
 )
+from constat.frozen import slotted
 from constat.plan import Fold, Join
 from constat.plan.forward import edge_closure
 from constat.spark.connection import SparkFailureError
@@ -56,7 +57,7 @@ _ROUND: Final = 1_000_000
 """How many pairs are joined in the time that a round takes by itself, at least."""
 
 
-@dataclass(slots=True)
+@slotted
 class Doubling:
     """Computes the relation of one stage; `rounds` are those that added something."""
 
@@ -284,7 +285,7 @@ def _need_distinct(relations: SparkRelations, pipelines: Sequence[Pipeline]) -> 
                         relations.make_distinct(inner.predicate)
 
 
-@dataclass(slots=True)
+@slotted
 class Rounds:
     """Runs the rounds of one stage; one that is not recursive has none."""
 

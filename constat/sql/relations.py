@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from constat.evaluation import StrategyError
+from constat.frozen import slotted
 from constat.logic import Kind
 from constat.sql import trees
 from constat.sql.connection import Connection, PythonFunctions
@@ -95,7 +95,7 @@ _OTHER: Final = re.compile(r"[^a-z0-9]+")
 _LONGEST_NAME: Final = 30
 
 
-@dataclass(slots=True)
+@slotted
 class Stored:
     """A relation and its table.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -15,7 +15,7 @@ from constat.evaluation import (
     StrategyError,
     ignore_event,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.plan import Fold, Join
 from constat.plan.forward import Reading, Strategy
 from constat.plan.planning import demanded
@@ -440,7 +440,7 @@ def _delta_reads(pipeline: Pipeline) -> Iterator[str]:
             yield step.predicate
 
 
-@dataclass(slots=True)
+@slotted
 class Rounds:
     """Runs the rounds of one stage. `counts[i][j]`: bindings after step j of recursive rule i.
 

@@ -11,12 +11,12 @@ import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.project import KEPT
 from constat.store.replacing import replaced
 from constat.store.state_file import WAIT_SECONDS, lock_within
@@ -444,7 +444,7 @@ class LogReport:
         return Anchor(self.log, self.entries - 1, self.hash, self.time)
 
 
-@dataclass(slots=True)
+@slotted
 class _Checking:
     """One pass over one log."""
 
@@ -615,7 +615,7 @@ class Expiry:
     held: tuple[int, ...]
 
 
-@dataclass(slots=True)
+@slotted
 class _Later:
     """What entries say about earlier ones."""
 

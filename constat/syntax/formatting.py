@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, Severity, Span
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.syntax.argument_styles import ArgumentStyle, AtomParser, restyled, spelled_rules
 from constat.syntax.cursor import Mode
 from constat.syntax.lexer import lex
@@ -126,7 +126,7 @@ _CLOSERS: Final = frozenset({")", "}", "]"})
 _SEPARATORS: Final = frozenset({",", ";"})
 
 
-@dataclass(slots=True)
+@slotted
 class Group:
     """A bracket, or the body of a rule or type, by its first token; `-1` is the stretch itself."""
 
@@ -136,7 +136,7 @@ class Group:
     """The first token behind the group that may start a new line."""
 
 
-@dataclass(slots=True)
+@slotted
 class Shape:
     """A stretch of tokens, `first` to `last` exclusive."""
 
@@ -332,7 +332,7 @@ class Lines:
             self.write(" " * indent)
 
 
-@dataclass(slots=True)
+@slotted
 class _Level:
     """An open group: whether it is broken, and how far its lines are indented."""
 

@@ -29,6 +29,7 @@ from constat.logic import (
     quoted,
     read_as,
 )
+from constat.patterns import regex
 from constat.syntax.cursor import read_text
 from constat.syntax.lexer import Tokens
 from constat.syntax.mistakes import declarations, goals, habits, spelling
@@ -38,11 +39,11 @@ from constat.syntax.printing import print_term
 # its end.
 
 MAX_LENGTH: Final = 100_000
-TEXT: Final = re.compile(r'"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*"')
-VARIABLE: Final = re.compile(r"(?:\?[A-Za-z]|_[0-9]*[A-Za-z])[A-Za-z0-9_]*\Z")
-_BLANK: Final = re.compile(r"\s*")
+TEXT: Final = regex(r'"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*"')
+VARIABLE: Final = regex(r"(?:\?[A-Za-z]|_[0-9]*[A-Za-z])[A-Za-z0-9_]*\Z")
+_BLANK: Final = regex(r"\s*")
 _NULLS: Final = frozenset({"NULL", "null"})
-_SINGLE: Final = re.compile(r"'[^'\n\r]*'")
+_SINGLE: Final = regex(r"'[^'\n\r]*'")
 
 
 class GoalText:
@@ -109,7 +110,7 @@ class GoalText:
 # Brackets are counted, never recursed into; whether the fields are those of a type is not looked
 # at.
 
-_PIECE: Final = re.compile(r"""\s+|\$[A-Za-z_][A-Za-z0-9_]*|[\[\](),]|[^\s\[\](),"']+""", re.ASCII)
+_PIECE: Final = regex(r"""\s+|\$[A-Za-z_][A-Za-z0-9_]*|[\[\](),]|[^\s\[\](),"']+""", re.ASCII)
 _CLOSERS: Final = frozenset("])")
 
 
@@ -197,17 +198,17 @@ _DERIVED: Final = (
     "ask without it: where the goal does not hold, the verdict is DISPROVED. Or derive what is not "
     "so, and ask for that: `not_so(?x) :- all(?x), !p(?x).`, then `not_so(A)`"
 )
-_GROUND: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*\(([^?_()'$\[\]\"]*)\)[\s.]*")
+_GROUND: Final = regex(r"([A-Za-z][A-Za-z0-9_]*)\s*\(([^?_()'$\[\]\"]*)\)[\s.]*")
 """An atom without variables, quotes and structures."""
-_ONE_ATOM: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*\s*\([^()]*\)\s*")
+_ONE_ATOM: Final = regex(r"[A-Za-z][A-Za-z0-9_]*\s*\([^()]*\)\s*")
 _LISTED: Final = (
     "name what has the values first, and then deny: `all(?x), !{}`, with a predicate in the place "
     "of `all`"
 )
-_BARE_TEXT: Final = re.compile(r"(?<![^\s,=])(?![-\d.]+(?![^\s,]))[^\s,=]+(?=\s*(?:,|\Z))")
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_NAMED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)\s*")
-_TOKEN: Final = re.compile(r"""[^\s,()"']+""")
+_BARE_TEXT: Final = regex(r"(?<![^\s,=])(?![-\d.]+(?![^\s,]))[^\s,=]+(?=\s*(?:,|\Z))")
+_NAME: Final = regex(r"[A-Za-z][A-Za-z0-9_]*")
+_NAMED: Final = regex(r"([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)\s*")
+_TOKEN: Final = regex(r"""[^\s,()"']+""")
 
 IsText = Callable[[int, str], bool]
 
@@ -402,7 +403,7 @@ FACT_NAME: Final = "<fact>"
 _QUOTABLE: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 _INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 # What rules may write for an integer and sources do not: `0x1F`, `0b101`, `12u`.
-_LITERAL: Final = re.compile(
+_LITERAL: Final = regex(
     r"(-?)(0x(?=[0-9a-fA-F]+u?\Z)|0b(?=[01]+u?\Z)|(?=[0-9]+u?\Z))([0-9a-fA-F]{1,70})(u?)\Z"
 )
 _BASES: Final = MappingProxyType({"0x": 16, "0b": 2, "": 10})

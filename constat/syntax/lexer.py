@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Span
+from constat.patterns import regex
 from constat.syntax.mistakes import refusals, spelling
 from constat.syntax.words import DIRECTIVES, MACROS, REFUSED_DIRECTIVES
 
@@ -145,7 +146,7 @@ class Tokens:
 # Every character of the text is in a token, blank, comment or in a reported error; a mistake
 # inside one token never hides the rest of the text.
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = regex(
     r"""
     (?P<blank>[ \t\r\n\f\v]+|//(?![/!])[^\n]*|////[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
     |(?P<variable>\?[A-Za-z][A-Za-z0-9_]*(?![\w?]))
@@ -163,13 +164,13 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_QUOTED: Final = re.compile(r"'[^'\n\r]*'")
-_LINE: Final = re.compile(r"[^\n]*")
-_WORD: Final = re.compile(r"[0-9][\w?]*(?:\.[0-9][\w?]*)*|[\w?]+")
-_PERCENT: Final = re.compile(r"%\s*(?:[,;)}]|[.](?![0-9])|\Z)")
+_QUOTED: Final = regex(r"'[^'\n\r]*'")
+_LINE: Final = regex(r"[^\n]*")
+_WORD: Final = regex(r"[0-9][\w?]*(?:\.[0-9][\w?]*)*|[\w?]+")
+_PERCENT: Final = regex(r"%\s*(?:[,;)}]|[.](?![0-9])|\Z)")
 """A `%` behind which no term follows: `50%`."""
-_PROSE: Final = re.compile(r"%+[ \t]*[A-Za-z]+[ \t]+[A-Za-z]")
-_MACRO: Final = re.compile(r"#[ \t]*([a-z]+)")
+_PROSE: Final = regex(r"%+[ \t]*[A-Za-z]+[ \t]+[A-Za-z]")
+_MACRO: Final = regex(r"#[ \t]*([a-z]+)")
 # After one of these a term has ended: `%` divides and `.` ends a rule.
 _TERM_ENDS: Final = frozenset({"name", "variable", "wild", "number", "text", "date", ")", "]", "}"})
 _PLAIN: Final = frozenset({"name", "variable", "number", "text", "wild", "date"})

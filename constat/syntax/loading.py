@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import Predicate, Program
 from constat.syntax.cursor import Mode, mode_of
 from constat.syntax.lowering import PartialFacts, lower
@@ -195,7 +195,7 @@ def prelude_text() -> str:
     return Path(__file__).with_name("prelude.dl").read_text(encoding="utf-8")
 
 
-@dataclass(slots=True)
+@slotted
 class _Open:
     """A file being read: its path, its name, and how far its items have been walked."""
 
@@ -205,7 +205,7 @@ class _Open:
     next_item: int = 0
 
 
-@dataclass(slots=True)
+@slotted
 class _Loading:
     """What has been read so far."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, TypeGuard, assert_never
 
 from constat.diagnostics import Diagnostic, Span
+from constat.frozen import slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -61,7 +62,7 @@ _LONGEST: Final = 60
 Fresh = Callable[[str, "Span | None"], Variable]
 
 
-@dataclass(slots=True)
+@slotted
 class PartialFacts:
     """Facts of one text that may leave columns out, which no rule may then read.
 
@@ -106,7 +107,7 @@ def _own_value(kind: Kind, number: int) -> Constant:
 _FIRST_DAY: Final = date(2001, 1, 1)
 
 
-@dataclass(slots=True)
+@slotted
 class NamedArguments:
     """The declarations that names are looked up in, and where mistakes go, each once."""
 
@@ -492,7 +493,7 @@ def as_mapping(attributes: Iterable[Attribute]) -> dict[str, str]:
     return {one.key: one.value for one in attributes}
 
 
-@dataclass(slots=True)
+@slotted
 class _Lowering:
     """The program so far."""
 

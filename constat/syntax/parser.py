@@ -9,12 +9,12 @@ what to write.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NoReturn, assert_never
 
 from constat.diagnostics import Diagnostic, Severity, Span
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     FUNCTIONS,
     NIL,
@@ -1265,7 +1265,7 @@ KINDS: Final = MappingProxyType({kind.value: kind for kind in Kind if kind is no
 _NAMES: Final = frozenset({"name", "variable"})
 
 
-@dataclass(slots=True)
+@slotted
 class _Definition:
     """What stands behind `=` or `<:`."""
 

@@ -44,6 +44,7 @@ from constat.logic import (
     null_words,
     unquoted,
 )
+from constat.patterns import regex
 from constat.syntax.mistakes.declarations import LANGUAGE_VERSION
 from constat.syntax.words import ATOMIC, CONSTRAINT_WORDS, INFIX, PREFIX_POWER, STAND_INS, UNARY
 
@@ -51,7 +52,7 @@ from constat.syntax.words import ATOMIC, CONSTRAINT_WORDS, INFIX, PREFIX_POWER, 
 # literals.
 
 # What has more fields than any type was not made by analysis.
-_COUNT: Final = re.compile(r"[0-9]{1,4}\Z")
+_COUNT: Final = regex(r"[0-9]{1,4}\Z")
 _WILDCARD: Final = Variable("_1")
 
 
@@ -120,10 +121,10 @@ def _field(literal: Literal, structure: str) -> tuple[int, Term] | None:
 
 # Reading what was printed gives what was printed. Patterns that analysis has opened are put back.
 
-_PRINTING_WILDCARD: Final = re.compile(r"_[0-9]+\Z")
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-_BARE_VALUE: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|[0-9]{1,18}(?:\.[0-9]{1,18})?)\Z")
-_BARE_TOKEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+@/-]*\Z")
+_PRINTING_WILDCARD: Final = regex(r"_[0-9]+\Z")
+_NAME: Final = regex(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_BARE_VALUE: Final = regex(r"(?:[A-Za-z][A-Za-z0-9_]*|[0-9]{1,18}(?:\.[0-9]{1,18})?)\Z")
+_BARE_TOKEN: Final = regex(r"[A-Za-z0-9][A-Za-z0-9_.:+@/-]*\Z")
 _ESCAPES: Final = MappingProxyType(
     str.maketrans(
         {
@@ -145,7 +146,7 @@ MOST_UNNAMED: Final = 5
 Predicates = Mapping[str, Predicate]
 UNDECLARED: Final[Predicates] = MappingProxyType({})
 # A name first, so that a number in it is none; then what rules spell in another way.
-_PART: Final = re.compile(
+_PART: Final = regex(
     r'\$\w+|"[^"\\]*(?:\\.[^"\\]*)*"|-?0x[0-9a-f.]+p[+-][0-9]+|-?[0-9]+(?:\.[0-9]+)?',
     re.ASCII | re.DOTALL,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
@@ -17,7 +17,7 @@ from constat.evaluation import (
     TierAsked,
     misfit,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import OPEN, UNREAD_CELL, NullCell, format_value, null_policies
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.declarations import CERTIFICATES
@@ -140,7 +140,7 @@ class Contribution:
     fallen: Mapping[Row, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
 
-@dataclass(slots=True)
+@slotted
 class ChainAnswer:
     """The contributions in order; the keys the authority completed; why others are unknown.
 

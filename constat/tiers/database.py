@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -47,7 +47,7 @@ from constat.evaluation import (
     Readable,
     Served,
 )
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     OPEN,
     UNREAD_CELL,
@@ -91,7 +91,7 @@ ALIKE: Final = "alike in all that is read"
 """What is said of rows of one key between which nothing that is read differs."""
 
 
-@dataclass(slots=True)
+@slotted
 class Fetched:
     """What a query gave: distinct rows in their order, rows that came again, and open rows.
 
@@ -335,7 +335,7 @@ class _Ran:
     evidence: Evidence
 
 
-@dataclass(slots=True)
+@slotted
 class _FailedPass:
     """A pass over all rows that failed, and how many keys that evaluation has asked for since."""
 

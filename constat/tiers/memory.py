@@ -8,10 +8,11 @@ reverse; the evidence stays that of the query that ran. Example: after all rows 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import UNTIMED, Answer, Portion
+from constat.frozen import slotted
 from constat.tiers.tier import has_null, keys_of, matched_keys, openings_for
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _Columns = tuple[int, ...]
 MOST_ROWS: Final = 2_000_000
 
 
-@dataclass(slots=True)
+@slotted
 class _Index:
     """Rows by their values in some columns, and those that have a null cell there."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ from constat.evaluation import (
     Word,
     with_cells,
 )
+from constat.frozen import slotted
 from constat.logic import NullCell, has_null_cells, may_agree, null_cells, null_policies
 from constat.project.settings import PREFER_USER, UNRESOLVED
 from constat.tiers.tier import (
@@ -110,7 +111,7 @@ NOBODY_COUNTS: Final = (_NEITHER, _NONE)
 """How the text of a conflict ends of which no row counts."""
 
 
-@dataclass(slots=True)
+@slotted
 class _TierAnswer:
     """What one tier says about its keys."""
 
@@ -119,7 +120,7 @@ class _TierAnswer:
     loose: list[Opening] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@slotted
 class _Held:
     """What counts for one key: rows with their evidence, given as portions or as openings.
 

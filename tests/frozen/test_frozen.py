@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import pickle
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from constat.frozen import frozen
+import constat
+from constat.frozen import frozen, slotted
+from constat.patterns import regex
 
 standard = dataclass(frozen=True, slots=True)
 Made = type[Any]
@@ -95,7 +100,7 @@ def test_methods_are_those_of_the_standard_decorator(make: Callable[[Decorator],
         assert one(1) != other(1) or make is with_own_equality
         assert hash(one(7)) == hash(other(7))
         assert repr(one(7)) == repr(other(7))
-        assert inspect.signature(one) == inspect.signature(other)
+        assert str(inspect.signature(one)) == str(inspect.signature(other))
         assert one.__match_args__ == other.__match_args__
         assert one.__slots__ == other.__slots__
         assert [each.name for each in fields(one)] == [each.name for each in fields(other)]
@@ -171,3 +176,61 @@ def test_many_threads_may_be_the_first() -> None:
         for _ in range(20):
             made = with_parts(frozen)
             assert list(pool.map(made, [1] * 8)) == [made(1)] * 8
+
+
+def test_what_is_slotted_may_change_and_has_no_hash() -> None:
+    def made_by(decorated: Decorator) -> Made:
+        @decorated
+        class Found:
+            """A class whose values change."""
+
+            x: int
+            seen: list[int] = field(default_factory=list)
+            made: int = field(default=3, init=False)
+
+        return Found
+
+    ours, theirs = made_by(slotted), made_by(dataclass(slots=True))
+    for one in (ours, theirs):
+        value = one(1)
+        value.x = 2
+        assert (value.x, value.seen, value.made, one(1).seen is value.seen) == (2, [], 3, False)
+        assert value == one(2)
+        assert value != one(1)
+        assert one.__slots__ == ("x", "seen", "made")
+        with pytest.raises(AttributeError):
+            value.other = 1
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(value)
+    assert repr(ours(1, [2])) == repr(theirs(1, [2]))
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+
+
+def test_a_default_is_made_for_each_value_and_taken_when_it_is_given() -> None:
+    given: list[int] = []
+    one, other = with_parts(frozen)(1), with_parts(frozen)(1)
+    assert one.more is not other.more
+    assert with_parts(frozen)(1, more=given).more is given
+
+
+def test_a_pattern_is_that_of_the_library() -> None:
+    ours, theirs = regex("(a)b*", re.IGNORECASE), re.compile("(a)b*", re.IGNORECASE)
+    assert ours.sub(r"\1", "ABBB ab c") == theirs.sub(r"\1", "ABBB ab c") == "A a c"
+    assert (ours.pattern, ours.flags, ours.groups) == (theirs.pattern, theirs.flags, theirs.groups)
+    assert ours.fullmatch("abc") is None
+    broken = regex("(")
+    with pytest.raises(re.error):
+        broken.match("a")
+
+
+def test_every_pattern_of_the_product_compiles() -> None:
+    root = Path(constat.__file__).parent
+    tried = 0
+    for file in root.rglob("*.py"):
+        if "patterns import regex" in file.read_text(encoding="utf-8"):
+            name = ".".join(file.relative_to(root.parent).with_suffix("").parts)
+            for value in vars(importlib.import_module(name)).values():
+                if type(value).__name__ == "_Later":
+                    assert value.groups >= 0
+                    tried += 1
+    assert tried > 100

@@ -8,7 +8,7 @@ said. Example: `Assembly("sales", "sqlite").table("orders", "orders")`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from constat.catalog.schema.described import (
@@ -21,12 +21,13 @@ from constat.catalog.schema.described import (
     TableSchema,
     shortened,
 )
+from constat.frozen import slotted
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 
-@dataclass(slots=True)
+@slotted
 class _Growing:
     table: TableSchema
     columns: list[ColumnSchema] = field(default_factory=list)

@@ -15,7 +15,6 @@ import sys
 import sysconfig
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -40,7 +39,7 @@ from constat.explore.sandbox.step import (
     safe_text,
 )
 from constat.explore.sandbox.wire import Frame, WireError, packed, received
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.store.replacing import Scratch
 from constat.store.table_forms import encode
 from constat.store.table_values import is_name, is_scalar
@@ -155,7 +154,7 @@ _ENVIRONMENT: Final = MappingProxyType(
 )
 
 
-@dataclass(slots=True)
+@slotted
 class ForkServer:
     """A running one. `namespaces` tells whether it left those of the machine."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -13,7 +13,7 @@ from constat.analysis import analyse, analyse_or_raise, check_goal, without_give
 from constat.analysis.names import atoms_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion, Verdict
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.library.loading import CASES, SUFFIX
 from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable, is_wildcard
 from constat.project.places import MANIFEST
@@ -290,7 +290,7 @@ def split_goals(text: str) -> list[str]:
 TIER: Final = "case"
 
 
-@dataclass(slots=True)
+@slotted
 class StatedRows:
     """Rows with one ground: whose word they are, and what must be accepted for them."""
 
@@ -300,7 +300,7 @@ class StatedRows:
     rows: dict[Row, None] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@slotted
 class Table:
     """What a case says about one external predicate."""
 
@@ -634,7 +634,7 @@ def _grounds(
     return origin, told, given
 
 
-@dataclass(slots=True)
+@slotted
 class _World:
     """The tables of a case while its pragmas are applied."""
 

@@ -14,9 +14,10 @@ Invariant: nobody outside is asked. This is condition coverage of Myers, The Art
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.frozen import slotted
 from constat.logic import OPEN
 from constat.proof.derivations import certainly_exceeds
 from constat.proof.instances import (
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _MOST_STEPS: Final = 2_000_000
 
 
-@dataclass(slots=True)
+@slotted
 class LiteralTried:
     """A literal: `bound` counts the attempts in which it only gave a variable its value."""
 
@@ -68,7 +69,7 @@ class LiteralTried:
         return self.held > self.bound and self.failed == 0
 
 
-@dataclass(slots=True)
+@slotted
 class RuleTried:
     """A rule of a library."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from constat.analysis.strata import THRESHOLDS, dependencies
 from constat.diagnostics import ConstatError
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -123,7 +123,7 @@ class Extract:
         return Atom(self.predicate.name, tuple(Variable(renamed[term.name]) for term in terms))
 
 
-@dataclass(slots=True)
+@slotted
 class Extracts:
     """The relations that one pass makes, each once."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Final
 
 from constat.analysis import AnalysedProgram, Component
 from constat.analysis.strata import components_of
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Apply,
@@ -61,7 +61,7 @@ _KEPT_BY_ABSENCE = 0.7
 _KEPT_BY_THRESHOLD = 0.5
 
 
-@dataclass(slots=True)
+@slotted
 class Estimates:
     """Rows by relation, distinct values by relation and column."""
 
@@ -117,7 +117,7 @@ class Estimates:
         return found
 
 
-@dataclass(slots=True)
+@slotted
 class Bindings:
     """Bindings under estimation: how many, and how many distinct values in each slot."""
 
@@ -277,7 +277,7 @@ def _pipeline(pipeline: Pipeline) -> float:
 TypedRule = tuple[Rule, Mapping[str, Kind]]
 
 
-@dataclass(slots=True)
+@slotted
 class StageDraft:
     """A component under planning."""
 
@@ -290,7 +290,7 @@ class StageDraft:
     rows: float = 0.0
 
 
-@dataclass(slots=True)
+@slotted
 class Draft:
     """A forward plan under construction.
 

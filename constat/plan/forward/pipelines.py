@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
     Constant,
@@ -96,7 +96,7 @@ Column = Callable[[str, int], tuple[Kind, int]]
 """The kind and the place of a column."""
 
 
-@dataclass(slots=True)
+@slotted
 class Frame:
     """The slots of a binding: kinds and places side by side; `inner` by number of the step.
 
@@ -399,7 +399,7 @@ def _laid_out(
     return replace(pipeline, layout=columns.layout(frame, encoded), inner=inner)
 
 
-@dataclass(slots=True)
+@slotted
 class _Columns:
     """The columns of the relations that are used, each with its place among the classes."""
 

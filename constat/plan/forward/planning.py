@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
@@ -180,7 +180,7 @@ class Closure:
     targets: tuple[int, ...]
 
 
-@dataclass(slots=True)
+@slotted
 class _Change:
     """The rules of the program, some of them taken out, and what is new."""
 
@@ -393,7 +393,7 @@ _GROWN = 2.0
 _PAIR = 2
 
 
-@dataclass(slots=True)
+@slotted
 class _ProjectChange:
     """The rules of the program, and the projections made so far."""
 

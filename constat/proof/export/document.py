@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
@@ -358,3 +359,17 @@ def _term(term: list[Any], values: dict[str, str | None]) -> str:
             return f"{printable(function)}(...)"
         case _:
             raise ValueError("this is no certificate: a term has another shape")
+
+
+def missing_package(package: str, extra: str) -> ConstatError:
+    """Return the error that says how to install a package."""
+    return ConstatError(
+        [
+            Diagnostic(
+                "C0770",
+                f"this format needs the package `{package}`, which is not installed",
+                note="`constat export --list` names what each format needs",
+                help=f"run `pip install 'constat[{extra}]'`",
+            )
+        ]
+    )

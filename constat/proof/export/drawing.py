@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import counted
-from constat.frozen import frozen
+from constat.frozen import frozen, slotted
 from constat.proof.export.document import origin_of, rule_title, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 
@@ -163,7 +163,7 @@ def drawing_of(account: Account) -> Drawing:
     )
 
 
-@dataclass(slots=True)
+@slotted
 class _Sketch:
     account: Account
     figures: list[Figure] = field(default_factory=list)

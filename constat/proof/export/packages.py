@@ -7,9 +7,8 @@ import json
 from typing import Any, Final
 
 from constat.proof.export.document import Document
-from constat.proof.export.libraries import zipped
 from constat.proof.export.prov import to_prov_json
-from constat.proof.export.tables import to_csv
+from constat.proof.export.tables import to_csv, zipped
 from constat.proof.render import printable
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.proof.encoding import canonical
-from constat.proof.export.document import Document
-from constat.proof.export.libraries import missing_package
+from constat.proof.export.document import Document, missing_package
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE, steps_of
 from constat.proof.render import printable
 

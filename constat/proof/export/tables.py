@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from typing import TYPE_CHECKING, Final
 from xml.sax.saxutils import escape, quoteattr
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.proof.export.document import Document
-from constat.proof.export.libraries import zipped
 from constat.proof.export.steps import steps_of, taken_by
 from constat.proof.render import defused
 
@@ -300,3 +300,24 @@ def _short(text: str) -> str:
     end = f"... ({len(text):,} characters; the certificate has all)"
     # Half as many are certain to fit, whatever they are.
     return text[: MOST_CHARACTERS // 2 - len(end)] + end
+
+
+# The same content gives the same bytes, on any day and machine, so an export can be compared and
+# signed.
+
+_FIRST_DAY: Final = (1980, 1, 1, 0, 0, 0)
+_READABLE: Final = 0o644 << 16
+_UNIX: Final = 3
+
+
+def zipped(parts: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return an archive of the parts, in their order."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts:
+            info = zipfile.ZipInfo(name, _FIRST_DAY)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = _READABLE
+            info.create_system = _UNIX
+            archive.writestr(info, content)
+    return stream.getvalue()

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.proof.export.account import account_of, reading_certificate, with_absences
-from constat.proof.export.libraries import missing_package
+from constat.proof.export.document import missing_package
 from constat.proof.report.audit import audit, boundary
 from constat.proof.report.explanation import explanation, opening
 from constat.proof.report.page import page_title, paper_style, picture

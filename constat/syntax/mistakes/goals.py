@@ -10,6 +10,7 @@ from typing import Final
 
 from constat.diagnostics import Diagnostic, Related, Span
 from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate, parse_value
+from constat.patterns import regex
 from constat.syntax.mistakes.habits import literally, near_name, snake_case
 from constat.syntax.mistakes.spelling import number_edit, plain_number, quoted, shown
 from constat.syntax.words import AGGREGATE_HABITS, RESERVED
@@ -215,7 +216,7 @@ def wrong_value(
     )
 
 
-_DAY: Final = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})\Z", re.ASCII)
+_DAY: Final = regex(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})\Z", re.ASCII)
 
 
 def _days_of(written: str) -> list[str]:
@@ -404,8 +405,8 @@ def needs_quotes(span: Span, text: str) -> Diagnostic:
 # Goals in the words of other languages, written anew as a whole.
 
 _LONGEST: Final = 2_000
-_TEXT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'"\\\n]*\'')
-_KEPT: Final = re.compile("\x01([0-9]+)\x01")
+_TEXT: Final = regex(r'"(?:[^"\\\n]|\\.)*"|\'[^\'"\\\n]*\'')
+_KEPT: Final = regex("\x01([0-9]+)\x01")
 _NAME: Final = r"[A-Za-z][A-Za-z0-9_]*"
 _VALUE: Final = "(?:\x01[0-9]+\x01|[^\\s,();]+)"
 _SIGN: Final = r"(?:!=|<>|<=|>=|=<|=>|==|=|<|>|\u2265|\u2264|\u2260)"
@@ -421,34 +422,32 @@ _SIGNS: Final = MappingProxyType(
     }
 )
 _TURNED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
-_BEFORE: Final = re.compile(
+_BEFORE: Final = regex(
     rf"(?:\?-|(?:exists|is|does|distinct|find|prove|ask|all|show)\s+(?={_NAME}\s*\())\s*",
     re.IGNORECASE,
 )
-_JOINED: Final = re.compile(r"\s*(?:&&|&|\b(?:and|join|where|with)\b)\s*", re.IGNORECASE)
-_CHAIN: Final = re.compile(rf"({_VALUE})\s*(<=|<|>=|>)\s*(\?\w+)\s*(<=|<|>=|>)\s*({_VALUE})")
-_UNITED: Final = re.compile(
+_JOINED: Final = regex(r"\s*(?:&&|&|\b(?:and|join|where|with)\b)\s*", re.IGNORECASE)
+_CHAIN: Final = regex(rf"({_VALUE})\s*(<=|<|>=|>)\s*(\?\w+)\s*(<=|<|>=|>)\s*({_VALUE})")
+_UNITED: Final = regex(
     rf"({_SIGN}\s*)((?:[$\u20ac\u00a3]|EUR|USD)?\s?-?[0-9][0-9_.']*(?:,[0-9]+)?)"
     r"\s?(?:[$\u20ac\u00a3]|EUR|USD|CHF|GBP)?(?=\s*(?:,|;|\)|$))"
 )
-_DATED: Final = re.compile(
+_DATED: Final = regex(
     "\\b(?:date|to_date|timestamp|datetime)\\s*(?:\\(\\s*)?(\x01[0-9]+\x01)\\s*\\)?", re.IGNORECASE
 )
-_APART: Final = re.compile(
-    "(\\?\\w+|\x01[0-9]+\x01)\\s+-\\s+(\\?\\w+|\x01[0-9]+\x01)(?=\\s*[<>=!])"
-)
-_FOLDED: Final = re.compile(
+_APART: Final = regex("(\\?\\w+|\x01[0-9]+\x01)\\s+-\\s+(\\?\\w+|\x01[0-9]+\x01)(?=\\s*[<>=!])")
+_FOLDED: Final = regex(
     rf"(?:(\?\w+)\s*=\s*)?(count|sum|avg|average|mean|min|max)\s*\(\s*({_NAME})"
     rf"(?:[.]({_NAME})|\s*(\([^()]*\)))\s*\)",
     re.IGNORECASE,
 )
-_ATOM: Final = re.compile(rf"({_NAME})\s*([(\[])([^()\[\]]*)([)\]])")
-_COMPARED: Final = re.compile(rf"\s*({_NAME})\s*({_SIGN})\s*(.+?)\s*\Z", re.DOTALL)
-_SELECT: Final = re.compile(
+_ATOM: Final = regex(rf"({_NAME})\s*([(\[])([^()\[\]]*)([)\]])")
+_COMPARED: Final = regex(rf"\s*({_NAME})\s*({_SIGN})\s*(.+?)\s*\Z", re.DOTALL)
+_SELECT: Final = regex(
     rf"select\s+(?:distinct\s+)?(.+?)\s+from\s+({_NAME}|\x01[0-9]+\x01)(?:\s+where\s+(.+?))?\s*;?\s*",
     re.IGNORECASE | re.DOTALL,
 )
-_FOLD: Final = re.compile(rf"(count|sum|avg|min|max)\s*\(\s*([*]|{_NAME})\s*\)", re.IGNORECASE)
+_FOLD: Final = regex(rf"(count|sum|avg|min|max)\s*\(\s*([*]|{_NAME})\s*\)", re.IGNORECASE)
 
 
 def whole_goal(text: str, predicates: Mapping[str, Predicate]) -> str:

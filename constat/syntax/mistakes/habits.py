@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from constat.diagnostics import Diagnostic, Related, Span, nearest
+from constat.patterns import regex
 from constat.syntax.mistakes.spelling import quoted, shown
 from constat.syntax.words import (
     AGGREGATE_HABITS,
@@ -18,8 +19,8 @@ MAX_DEPTH = 200
 MAX_ALTERNATIVES = 256
 
 
-GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
-_WILD = re.compile("[%_]")
+GROUPED = regex(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
+_WILD = regex("[%_]")
 
 
 def bare_name(span: Span, name: str) -> Diagnostic:
@@ -109,14 +110,14 @@ def sql_statement(span: Span, text: str) -> Diagnostic:
 
 _IDENTIFIER = r'"?[A-Za-z_][A-Za-z0-9_]*"?'
 _FOLDED = "count|sum|avg|min|max"
-_FOLD = re.compile(rf"({_FOLDED})\s*\(\s*(\*|{_IDENTIFIER})\s*\)", re.IGNORECASE)
-_SELECT = re.compile(
+_FOLD = regex(rf"({_FOLDED})\s*\(\s*(\*|{_IDENTIFIER})\s*\)", re.IGNORECASE)
+_SELECT = regex(
     rf"select\s+(\*|(?:{_FOLDED})\s*\(\s*(?:\*|{_IDENTIFIER})\s*\)|"
     rf"{_IDENTIFIER}(?:\s*,\s*{_IDENTIFIER})*)\s+from\s+({_IDENTIFIER})"
     r"(?:\s+where\s+(.+?))?\s*;?\s*",
     re.IGNORECASE | re.DOTALL,
 )
-_EQUALS = re.compile(rf"({_IDENTIFIER})\s*=\s*('[^'\"\\]*'|\"[^'\"\\]*\"|-?[0-9]+(?:[.][0-9]+)?)")
+_EQUALS = regex(rf"({_IDENTIFIER})\s*=\s*('[^'\"\\]*'|\"[^'\"\\]*\"|-?[0-9]+(?:[.][0-9]+)?)")
 _LONGEST = 2_000
 
 
@@ -192,7 +193,7 @@ def in_double_quotes(text: str) -> str:
     return _SINGLE.sub(lambda one: f'"{one[1]}"', text)
 
 
-_SINGLE = re.compile(r"""(?<![\w"])'([^'"\\\n\r]*)'""")
+_SINGLE = regex(r"""(?<![\w"])'([^'"\\\n\r]*)'""")
 
 
 def one_of(left: str, values: list[str], *, denied: bool) -> str:

@@ -9,19 +9,20 @@ from decimal import Decimal
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span
+from constat.patterns import regex
 
 Plain = Callable[[Span], Diagnostic]
 _LONGEST = 40
 MONEY: Final = "€$£¥"
-HUMAN: Final = re.compile(
+HUMAN: Final = regex(
     rf"[{MONEY}]?[0-9][0-9.,'\u2019]{{0,40}}(?<=[0-9])[kKM%{MONEY}]?(?![A-Za-z0-9_])"
 )
 """A number as people write it: with separators, a sign of money, `%` or a letter for zeros."""
-_PLAIN: Final = re.compile(
+_PLAIN: Final = regex(
     r"[0-9]+([.][0-9]+)?|[0-9]+,[0-9]+|[0-9]{1,3}(['\u2019][0-9]{3})+([.,][0-9]+)?"
     r"|[0-9]{1,3}([.][0-9]{3})+,[0-9]+|[0-9]{1,3}([.][0-9]{3}){2,}"
 )
-_GROUPED: Final = re.compile(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
+_GROUPED: Final = regex(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
 
 
 def shown(text: str) -> str:
