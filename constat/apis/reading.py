@@ -110,10 +110,12 @@ _Described = tuple["Description", "Operation"]
 
 @slotted
 class _Known:
-    """An answer with a tag, by which the API says that it has not changed."""
+    """An answer that came at a time: `current` until `forget`, then by its tag if it has one."""
 
     tag: str
     reply: Reply
+    at: str
+    current: bool = True
 
 
 @slotted
@@ -124,6 +126,7 @@ class _Pages:
     hashes: list[str] = field(default_factory=list)
     status: int = 0
     seen: set[str] = field(default_factory=set)
+    at: str = ""
     remark: str = ""
 
 
@@ -378,7 +381,7 @@ class Api:
         if not operation.safe:
             raise ApiError(f"`{operation.form}` may change something", REFUSED)
         _, paging, _ = self.setting.of(name)
-        started, pages = now(), _Pages()
+        pages = _Pages()
         begun = dict(sent)
         if paging.size_parameter and paging.size:
             begun[paging.size_parameter] = paging.size
@@ -405,7 +408,7 @@ class Api:
             response = digest_of("\n".join(pages.hashes).encode())
         return Answered(
             tuple(pages.rows),
-            started,
+            pages.at or now(),
             pages.status,
             len(pages.hashes),
             first,
@@ -441,8 +444,9 @@ class Api:
         if len(pages.seen) >= self.setting.pages:
             raise ApiError(f"more than {self.setting.pages} pages; `pages` allows more", PAGES)
         pages.seen.add(digest)
-        reply = self._asked(asking, digest, until)
-        pages.status = reply.status
+        known = self._asked(asking, digest, until)
+        reply = known.reply
+        pages.status, pages.at = reply.status, pages.at or known.at
         # Without a value in its path, 404 says that the operation itself is not there.
         named = any(one.place == PATH for one in operation.parameters)
         if reply.status == _NOT_FOUND and not_found == EMPTY and named and not pages.hashes:
@@ -462,19 +466,34 @@ class Api:
         pages.hashes.append(digest_of(reply.body))
         return document, reply
 
-    def _asked(self, asking: Asking, digest: str, until: float) -> Reply:
-        """Ask, with the tag of the answer that is known, if there is one."""
+    def _asked(self, asking: Asking, digest: str, until: float) -> _Known:
+        """Ask once until `forget`, with the tag of the answer that is known, if there is one.
+
+        So what several predicates read of one answer is of one moment.
+        """
         known = self._known.get(digest)
         if known is not None:
+            self._known.move_to_end(digest)
+            if known.current:
+                return known
             asking = replace(asking, known=known.tag)
+        at = now()
         reply = self.transport.fetch(asking, until)
         if known is not None and reply.status == _NOT_MODIFIED:
-            self._known.move_to_end(digest)
-            return known.reply
+            known.at, known.current = at, True
+            return known
         tag = reply.headers.get("etag", "")
-        if tag and tag.isprintable() and reply.status == 200:  # noqa: PLR2004  the status of success
-            self._remember(digest, _Known(tag, reply))
-        return reply
+        found = _Known(tag if tag.isprintable() else "", reply, at)
+        if reply.status in {200, _NOT_FOUND}:
+            self._remember(digest, found)
+        return found
+
+    def forget(self) -> None:
+        """Take no answer for the present one that is known: ask again, by tags where it has one."""
+        for digest, known in list(self._known.items()):
+            known.current = False
+            if not known.tag:
+                self._known_bytes -= len(self._known.pop(digest).reply.body)
 
     def _remember(self, digest: str, known: _Known) -> None:
         before = self._known.pop(digest, None)

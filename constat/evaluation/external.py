@@ -772,13 +772,38 @@ def state_of(evidence: Iterable[Evidence]) -> str | None:
     """Say whether rows are of one state of one source: `one`, or `not one snapshot`.
 
     `None` where no database, API or document was read: what else there is does not change while
-    a goal is decided. A single question is of one state, whether that has a name or not.
+    a goal is decided. A single answer is of one state, whether that has a name or not; each page
+    of an API is an answer.
     """
     read = [one for one in evidence if one.origin in _CHANGING]
     states = {(one.source, _state(one)) for one in read}
-    questions = {(one.source, one.query, one.parameters) for one in read}
     named = len(states) == 1 and all(state is not None for _, state in states)
-    return ("one" if named or len(questions) == 1 else NOT_ONE) if read else None
+    answers = {(one.source, one.query, one.parameters, _answer(one)) for one in read}
+    alone = len(answers) == 1 and not any(map(_in_pages, read))
+    return ("one" if named or alone else NOT_ONE) if read else None
+
+
+def answered_note(status: int, pages: int, remark: str) -> str:
+    """Say how an API answered, and in how many pages: the note of its attestation."""
+    told = "a page" if pages == 1 else f"{pages} pages"
+    return f"status {status}, {told}, {remark}"
+
+
+_PAGES: Final = re.compile(r"status [0-9]+, [0-9]+ pages,")
+
+
+def _in_pages(evidence: Evidence) -> bool:
+    """Whether an answer took several requests, between which it may have changed."""
+    said = evidence.attestation
+    return (
+        evidence.origin is Origin.API and said is not None and bool(_PAGES.match(said.note or ""))
+    )
+
+
+def _answer(evidence: Evidence) -> str | None:
+    """Tell answers of an API to one question apart by their hashes."""
+    said = evidence.attestation
+    return said.response if said and evidence.origin is Origin.API else None
 
 
 def _state(evidence: Evidence) -> str | None:

@@ -26,6 +26,7 @@ from constat.evaluation import (
     Observer,
     Origin,
     QueryRun,
+    answered_note,
 )
 from constat.frozen import frozen
 from constat.logic import Kind, display_value, null_words
@@ -93,6 +94,7 @@ class ApiTier:
         self._until = time.monotonic() + seconds
         for api in self._apis.values():
             api.transport.restart()
+            api.forget()
 
     def release(self) -> None:
         """End the evaluation."""
@@ -101,6 +103,8 @@ class ApiTier:
     def forget(self) -> None:
         """Drop what is remembered; the next question asks whether it still holds."""
         self._ran.clear()
+        for api in self._apis.values():
+            api.forget()
 
     def cancel(self) -> None:
         """End the requests that run, from any thread."""
@@ -197,11 +201,10 @@ class ApiTier:
     ) -> Evidence:
         description = api.description(self._end())
         authority, _, _ = api.setting.of(operation.name)
-        pages = "a page" if answered.pages == 1 else f"{answered.pages} pages"
         checked = "no schema says what it holds" if operation.result is None else "as described"
         if api.setting.kind == "graphql":
             checked = "as described"
-        note = f"status {answered.status}, {pages}, {answered.remark or checked}"
+        note = answered_note(answered.status, answered.pages, answered.remark or checked)
         whole = authority and answered.whole
         return Evidence(
             tier=API,

@@ -336,6 +336,32 @@ def test_null_fields_are_null_cells(crm: Callable[..., Session]) -> None:
         assert session.prove("note(x, _)").verdict is Verdict.PROVED
 
 
+def test_what_several_predicates_read_of_one_answer_is_asked_for_once(
+    crm: Callable[..., Session], server: Served
+) -> None:
+    rules = """
+    .decl line(customer: symbol, order: number, sku: symbol)
+    .input line(source="crm", operation="listOrders", required="customer", rows="orders[].lines[]",
+                columns="order = orders[].id")
+    .decl order(customer: symbol, id: number)
+    .input order(source="crm", operation="listOrders", required="customer", rows="orders[]")
+    .decl total(customer: symbol, total: Decimal)
+    .input total(source="crm", operation="listOrders", required="customer", rows="orders[]")
+    .decl both(customer: symbol)
+    both(?c) :- order(?c, ?o), line(?c, ?o, _).
+    """
+    with crm(TRUSTED, rules) as session:
+        before = len(server.seen.requests)
+        result = session.prove("both(C001)")
+        asked = [path for _, path, _ in server.seen.requests[before:] if path.startswith("/orders")]
+        assert (result.verdict, len(asked)) == (Verdict.PROVED, 1)
+        assert result.snapshot == "one"
+        # The next goal does not take an answer from before it.
+        session.prove("total(C001, 10.5)")
+        asked = [path for _, path, _ in server.seen.requests[before:] if path.startswith("/orders")]
+        assert len(asked) == 2
+
+
 def test_the_description_is_kept_and_answers_are_asked_for_with_their_tags(
     crm: Callable[..., Session], server: Served
 ) -> None:

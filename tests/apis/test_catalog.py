@@ -97,6 +97,32 @@ def test_a_draft_is_read_and_answers(crm: Callable[..., Session]) -> None:
         assert session.prove(goal).verdict is Verdict.PROVED
 
 
+HELD = {"type": "object", "properties": {"sku": {"type": "string"}}}
+LINES = {"type": "array", "items": HELD}
+
+
+@pytest.mark.parametrize(
+    ("properties", "rows"),
+    [
+        # A list with what tells of its pages is a list; a thing with a list in it is a thing.
+        ({"total_count": {"type": "integer"}, "next": {}, "lines": LINES}, ['"lines[]"']),
+        ({"data": LINES, "meta": HELD, "_links": HELD}, ['"data[]"']),
+        ({"id": {"type": "integer"}, "lines": LINES}, ["", '"lines[]"']),
+        ({"total": {"type": "number"}, "buyer": HELD, "lines": LINES}, ["", '"lines[]"']),
+    ],
+)
+def test_a_thing_is_no_list_for_having_one(
+    project: Project, opened: Open, properties: dict[str, Any], rows: list[str]
+) -> None:
+    schema = {"type": "object", "properties": properties}
+    answer = {"200": {"content": {"application/json": {"schema": schema}}}}
+    spec = {"openapi": "3.0.0", "paths": {"/o": {"get": {"operationId": "o", "responses": answer}}}}
+    settings = f"url: https://crm.example\nspec_inline: {json.dumps(spec)}"
+    with opened(project(settings, ".decl p(x: symbol)\np(a).\n")) as session:
+        inputs = session.draft_tables(["crm.o"]).text.split(".input ")[1:]
+    assert [one.partition("rows = ")[2].partition(")")[0].split(",")[0] for one in inputs] == rows
+
+
 def test_what_changes_something_is_not_drafted(crm: Callable[..., Session]) -> None:
     with crm() as session:
         for name, code in (("addOrder", "C0572"), ("listOrder", "C0840")):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -16,6 +17,7 @@ from constat.library.cases import run_cases, to_junit
 from constat.library.cases.cases import find_libraries
 from constat.library.cases.running import run_library
 from constat.session.cases import run_cases as run_checked
+from tests.apis.servers import JSONResponse, Request, Response, serving
 from tests.library.folders import FACTS, RULES, library, run
 
 if TYPE_CHECKING:
@@ -443,6 +445,68 @@ def test_a_case_says_what_a_source_must_fulfil(
     assert failed == failing
     assert outcome.exit_code == (1 if failing else 0)
     assert not [one for one in outcome.results if "rejected" in one.problem]
+
+
+DOCUMENTS_AND_API = """
+.pragma "constat" "0.1"
+.decl notice(document: symbol, days: number)
+.input notice(source = "leases", pattern = "Notice period: {days} days")
+.decl unit(name: symbol, use: symbol)
+.input unit(source = "crm", operation = "units", rows = "[]")
+"""
+BOTH = """
+.pragma "source" "notice"
+.pragma "source" "unit"
+.decl short(document: symbol)
+short(?d) :- notice(?d, ?n), ?n < 14.
+.decl noted(n: number)
+noted(?n) :- ?n = count : { notice(_, _) }, ?n >= 2.
+.decl units(n: number)
+units(?n) :- ?n = count : { unit(_, _) }, ?n >= 1.
+.decl empty(name: symbol)
+empty(?u) :- unit(?u, "none").
+@[expect(proved_under = "noted(?n)")] .output noted
+@[expect(disproved_under = "short(?d)")] .output short
+@[expect(proved = "units(?n)")] .output units
+@[expect(disproved = "empty(?u)")] .output empty
+"""
+UNITS = {
+    "operationId": "units",
+    "responses": {"200": {"content": {"application/json": {"schema": {"type": "array"}}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("days", "units", "failing"),
+    [
+        (30, [{"name": "a", "use": "shop"}], []),
+        (7, [{"name": "a", "use": "shop"}], ["short(?d)"]),
+        (30, [{"name": "a", "use": "none"}], ["empty(?u)"]),
+        (30, [], ["units(?n)"]),
+        # An answer that is none leaves it unknown.
+        (30, {"units": 3}, ["units(?n)", "empty(?u)"]),
+    ],
+)
+def test_a_case_says_what_documents_and_an_api_must_fulfil(
+    tmp_path: Path, days: int, units: object, failing: list[str]
+) -> None:
+    library(tmp_path / "rules", {"contract": BOTH}, DOCUMENTS_AND_API)
+    for name, said in (("a", 30), ("b", days)):
+        (tmp_path / f"{name}.txt").write_text(f"Notice period: {said} days\n")
+
+    async def told(_: Request, state: dict[str, Any]) -> Response:
+        return JSONResponse(units)
+
+    with serving({"/units": told}) as server:
+        setting = {
+            "spec_inline": {"openapi": "3.0.0", "paths": {"/units": {"get": UNITS}}},
+            "url": server.url, "private": True, "authority": True, "retries": 0,
+        }  # fmt: skip
+        told_settings = f"documents: {{leases: '*.txt'}}\napis: {json.dumps({'crm': setting})}\n"
+        (tmp_path / "constat.yaml").write_text(f"rules: rules\nclosed: [notice]\n{told_settings}")
+        outcome = run_checked(project=tmp_path)
+    assert codes(outcome) == []
+    assert [one.goal for one in outcome.results if one.problem] == failing
 
 
 def test_what_people_have_stated_is_no_word_of_a_source(tmp_path: Path) -> None:

@@ -62,6 +62,19 @@ _KINDS: Final = (
     (DAY, "Date"),
     (MOMENT, "Timestamp"),
 )
+_LETTERS: Final = re.compile(r"[^a-z]")
+_AROUND_LISTS: Final = frozenset(
+    {
+        *("total", "totalcount", "totalresults", "totalitems", "totalpages", "totalsize", "count"),
+        *("next", "nextcursor", "nextpage", "nextpagetoken", "nexttoken", "cursor", "continuation"),
+        *("prev", "previous", "first", "last", "self", "hasmore", "hasnext", "more", "lastpage"),
+        *("page", "pages", "pagesize", "perpage", "size", "limit", "offset", "start", "pageinfo"),
+        *("paging", "pagination", "links", "meta", "metadata", "url", "href", "etag", "kind"),
+        *("object", "ok", "success", "status", "took", "version", "requestid", "message"),
+        *("incompleteresults", "responsemetadata", "currentpage", "pagenumber"),
+    }
+)
+"""What an answer that is a list has around it. Whatever has more is a thing with a list in it."""
 _UNSAID: Final = re.compile(r"[,={}\x00-\x1f]")
 """What a field cannot have in its name where `columns` names it."""
 _COMMENT_END: Final = re.compile(r"[\r\n]+")
@@ -244,8 +257,9 @@ def _main_rows(default: str, fields: Sequence[Field]) -> tuple[str, ...]:
         return (ENTRIES,)
     outer = {one.path[: one.path.index(ENTRIES) + 1] for one in fields if ENTRIES in one.path}
     lists = [path for path in outer if any(one.path[:-1] == path for one in fields)]
-    plain = [one for one in fields if len(one.path) == 1 and one.kind not in {LIST, TABLE}]
-    return lists[0] if len(lists) == 1 and len(plain) <= _MOST_DEEP else ()
+    own = {_LETTERS.sub("", one.path[0].lower()) for one in fields}
+    inside = {_LETTERS.sub("", path[0].lower()) for path in lists}
+    return lists[0] if len(lists) == 1 and own <= inside | _AROUND_LISTS else ()
 
 
 def _inner_lists(main: tuple[str, ...], fields: Sequence[Field]) -> list[tuple[str, ...]]:
