@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen, slotted
-from constat.memory.decisions import FAR
+from constat.memory.decisions import FAR, record_of
 from constat.memory.facts import Span
 from constat.memory.history import (
     SILENT,
@@ -47,7 +47,7 @@ _MOST_FACES: Final = 20_000
 def family_of(claim: Claim, *, terse: bool = False) -> str:
     """Return which claims share a table: lines begin alike, and all have keys, or none has.
 
-    Where it is ``terse`` all that tools said share one line, and so on: nothing has a key.
+    Where it is ``terse`` all that tools said share one line, and so on: no line has a key.
     """
     if terse:
         return speaker(claim.text)
@@ -107,6 +107,8 @@ class Faces:
 
     def _made(self, claim: Claim) -> Face:
         said = shown(claim)
+        if self.terse and is_bare_number(claim):
+            said = f"{key_of(claim)}={said}"
         takes = hundredths(f" {said}")
         family = family_of(claim, terse=self.terse)
         if self.terse:
@@ -190,6 +192,13 @@ class Family:
         others = map(self._faces.of, row.claims)
         return any(one.key == face.key and one.shown == face.shown for one in others)
 
+    def has_record(self, claim: Claim) -> bool:
+        """Tell whether a value that is no number stands here of a claim's record."""
+        row = self._rows.get(claim.text.name)
+        record = record_of(claim)
+        others = row.claims if row else ()
+        return any(record_of(one) == record and not is_bare_number(one) for one in others)
+
     def take(self, claim: Claim, level: int) -> None:
         """Take a claim in."""
         self._sums, self._weighed = self._with(claim), None
@@ -210,7 +219,8 @@ class Family:
 
     def lines(self) -> list[Line]:
         """Write the claims, in the order in which they were said."""
-        rows = sorted((_by_place(row) for row in self._rows.values()), key=_when)
+        ordered = _by_record if self._faces.terse else _by_place
+        rows = sorted((ordered(row) for row in self._rows.values()), key=_when)
         if not rows:
             return []
         if len(rows) == 1:
@@ -299,6 +309,16 @@ def _by_place(row: _Row) -> _Row:
         return row
     ordered = sorted(row.claims, key=lambda one: (one.fact.span.start, one.name))
     return _Row(ordered, row.level)
+
+
+def _by_record(row: _Row) -> _Row:
+    """Return a row with the numbers of each record behind its other values: what they are of."""
+    ordered = _by_place(row)
+    starts: dict[str, int] = {}
+    for one in ordered.claims:
+        starts.setdefault(record_of(one), one.fact.span.start)
+    claims = sorted(ordered.claims, key=lambda one: (starts[record_of(one)], is_bare_number(one)))
+    return _Row(claims, row.level)
 
 
 def _when(row: _Row) -> tuple[int, str]:
@@ -423,8 +443,9 @@ class Filling:
     ``shown`` are names of texts that the context holds word for word. Where it is ``loose``, what
     is pinned gives way rather than not fit: obligations are shown whole as long as there is room,
     then only named. ``pins`` is the share of a budget that what is pinned may take. Where it is
-    ``terse`` values have no keys, and numbers, which say nothing without one, are left out. Where
-    it ``counts``, all that does not fit is counted, and otherwise no more than what is in play.
+    ``terse`` values have no keys but for numbers, which say nothing without one; they stand behind
+    the other values of their record, and those that are not in play are left out. Where it
+    ``counts``, all that does not fit is counted, and otherwise no more than what is in play.
     """
 
     shown: Collection[str] = ()
@@ -639,6 +660,7 @@ class _Packing:
         self._left_out = 0
         self._lost = 0
         self._human = 100 * filling.human_tokens
+        self._numbers: list[tuple[int, Sequence[Claim]]] = []
 
     @property
     def is_full(self) -> bool:
@@ -650,7 +672,7 @@ class _Packing:
         # A constraint that is shown in full where it was said is in sight already.
         if claim.text.name in self.filling.shown:
             return False
-        return not (self.filling.terse and is_bare_number(claim))
+        return not (self.filling.terse and is_bare_number(claim) and not key_of(claim))
 
     def pin(self, claims: Sequence[Claim]) -> None:
         """Show all of these."""
@@ -698,14 +720,31 @@ class _Packing:
 
     def offer_all(self, offered: Sequence[Sequence[Claim]], level: int) -> None:
         """Show what fits of one class; what several texts say is cited from one that is, anyway."""
+        if self._numbers and self._numbers[-1][0] < level:
+            self._offer_numbers()
         for each in offered:
             # They say the same, so one of them is new where all are.
             if not self._is_new(each[0]):
+                continue
+            if self.filling.terse and level >= NOT_TAKEN_UP and is_bare_number(each[0]):
+                self._numbers += [(level, each)] if level <= _IN_PLAY else []
                 continue
             if self.is_full:
                 self._pass_over(level)
             else:
                 self._offer(self._cited(each, level), level)
+
+    def _offer_numbers(self) -> None:
+        """Show what fits of the numbers in play whose records are in sight."""
+        numbers, self._numbers = self._numbers, []
+        for level, each in numbers:
+            if not self._is_new(each[0]):
+                continue
+            shown = next((one for one in each if self._family(one).has_record(one)), None)
+            if self.is_full or shown is None:
+                self._pass_over(level)
+            else:
+                self._offer(shown, level)
 
     def _cited(self, same: Sequence[Claim], level: int) -> Claim:
         """Return the one of some claims that takes least: in a row that is there, or will be."""
@@ -752,6 +791,7 @@ class _Packing:
 
     def view(self) -> View:
         """Write the lines, in the order in which things were said."""
+        self._offer_numbers()
         blocks = [[one] for one in self._wholes]
         blocks += [lines for one in self._families.values() if (lines := one.lines())]
         blocks.sort(key=lambda lines: (lines[0].at, lines[0].text))

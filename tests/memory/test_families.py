@@ -12,7 +12,7 @@ from constat.memory import Memory, Policy, messages_tokens
 from constat.memory.decisions import Decided, rows_of
 from constat.memory.history import SILENT, WHOLE
 from constat.memory.tokens import hundredths
-from constat.memory.view import Family, family_of, fill
+from constat.memory.view import Family, Filling, family_of, fill
 from tests.memory.rounds import answered, assistant, called, session, user
 
 if TYPE_CHECKING:
@@ -182,6 +182,30 @@ def test_keys_give_way_before_values_in_play_do() -> None:
     assert "offer_number" not in small
     assert small.count("HAT-") + small.count("K-") > 20
     assert "tool: " in small
+
+
+def test_where_keys_give_way_numbers_in_play_keep_theirs_behind_what_they_are_of() -> None:
+    cards = [
+        {"amount": 100 + n, "weight": 500 + n, "id": f"card_{n}", "holder_name": f"H-{n:03d}"}
+        for n in range(20)
+    ]
+    ask = user("Which of them is it, then, and who of them all can tell me more about it?")
+    with Memory(policy=Policy(keep_last=0, keep_human=1)) as memory:
+        memory.append([user("Begin."), called("pay", 0, card="card_5", amount=105, holder="X")])
+        memory.append([answered(0, [*cards, {"amount": 999}]), ask])
+        texts = ["\n".join(one.text for one in memory.context(n).messages) for n in (160, 240)]
+        roomy = fill(memory.history.claims, memory.decided()[1], 600, Filling(terse=True)).text
+    assert "H-019 amount=119" in roomy
+    assert "999" not in roomy
+    for text in texts:
+        assert "amount=105 @m1" in text
+        said = text.partition("tool: ")[2].partition(" @m2")[0]
+        of = re.findall(r"(?:card_[0-9]+ )?H-([0-9]+) amount=1([0-9]+)", said)
+        assert len(of) > 10
+        assert all(int(holder) == int(amount) for holder, amount in of)
+        # No number stands alone, and none that nobody asks with.
+        assert len(of) == said.count("amount=")
+        assert "weight" not in said
 
 
 def test_the_numbers_that_tools_are_asked_with_count() -> None:
