@@ -53,8 +53,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs an extra; leave most cases of tests that are `sampled` to it or to `slow`."""
     seen: Counter[tuple[str, str]] = Counter()
+    fewer: set[int] = set()
     for item in items:
         extras.mark(item)
+        if os.environ.get(extras.ONLY_CORE) and id(test := getattr(item, "obj", None)) not in fewer:
+            fewer.add(id(test))
+            extras.draw_fewer(test)
         if not hasattr(item, "callspec") or item.get_closest_marker("slow"):
             continue
         # The slow ones are taken out first: an extra keeps a sample of what is left.

@@ -61,6 +61,9 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 """The names of fixtures, and the values of parameters, that need an extra; none: marked by hand."""
 
+_SETTINGS: Final = "_hypothesis_internal_use_settings"
+"""Where Hypothesis keeps the settings of a test, and looks for them when it runs."""
+
 OUTCOMES: Final = ("passed", "failed", "skipped")
 SHOWN: Final = "CONSTAT_SHOWN"
 """The variable that names a file in which several runs collect what they have shown."""
@@ -78,6 +81,15 @@ def mark(item: pytest.Item) -> None:
     for extra, needs in EXTRAS.items():
         if names & needs:
             item.add_marker(getattr(pytest.mark, extra))
+
+
+def draw_fewer(test: object) -> None:
+    """Have a property tried with a third of its examples; `make test-laws` tries it with all."""
+    from hypothesis import is_hypothesis_test, settings
+
+    if is_hypothesis_test(test):
+        chosen = getattr(test, _SETTINGS)
+        setattr(test, _SETTINGS, settings(chosen, max_examples=1 + chosen.max_examples // 3))
 
 
 def need(extra: str) -> None:

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests import extras
 
@@ -70,6 +72,23 @@ def test_a_test_of_the_core_cannot_start_what_belongs_to_an_extra(
         extras.need("mariadb")
 
 
+def test_the_core_tries_a_property_with_a_third_of_its_examples() -> None:
+    tried: list[int] = []
+
+    @settings(max_examples=9, database=None)
+    @given(st.integers())
+    def some_property(number: int) -> None:
+        tried.append(number)
+
+    some_property()
+    assert len(tried) == 9
+    tried.clear()
+    extras.draw_fewer(some_property)
+    some_property()
+    assert len(tried) == 4
+    extras.draw_fewer(extras.need)
+
+
 def test_continuous_integration_runs_the_core_and_each_extra() -> None:
     """What the core leaves out by a mark, the same script runs afterwards."""
     commands = [line.split()[:2] for line in (ROOT / ".ci" / "run").read_text().splitlines()]
@@ -87,7 +106,7 @@ def test_continuous_integration_runs_the_core_and_each_extra() -> None:
         text=True,
         check=True,
     ).stdout
-    assert f'-m "({beside}) and not spark and not slow"' in plan
+    assert f'-m "({beside} or hypothesis) and not spark and not slow"' in plan
     assert '-m "spark and not slow"' in plan
     for extra in extras.EXTRAS:
         assert f"\ntest-{extra}: install" in (ROOT / "Makefile").read_text()

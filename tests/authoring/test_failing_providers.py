@@ -64,6 +64,7 @@ FAILURES: dict[str, tuple[Answerer, str, int]] = {
 }
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 @pytest.mark.parametrize("failure", FAILURES)

@@ -24,7 +24,11 @@ _LATER = ("w5", "w7", "w8", *(one for one in SHAPES if one not in {"kin", "near"
 
 @pytest.mark.parametrize(
     "workload",
-    ["w1", "kin", "near", *(pytest.param(one, marks=pytest.mark.slow) for one in _LATER)],
+    [
+        "w1",
+        *(pytest.param(one, marks=pytest.mark.laws) for one in ("kin", "near")),
+        *(pytest.param(one, marks=pytest.mark.slow) for one in _LATER),
+    ],
 )
 def test_engines_agree_on_small_inputs(workload: str, tmp_path: Path) -> None:
     write(workload, tmp_path, Size.SMALL)

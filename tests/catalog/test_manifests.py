@@ -101,6 +101,7 @@ def test_descriptions_and_tests_become_comments_keys_and_foreign_keys(tmp_path: 
     assert "orders(customer) points to customers(id): a test of dbt says so" in shown
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     "change",
     [
@@ -156,6 +157,7 @@ def test_values_that_a_test_accepts_are_a_list_and_a_constraint_that_rows_may_br
     assert "12" not in found
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     "test",
     [
@@ -316,6 +318,7 @@ STRANGE: list[Any] = [
 ]
 
 
+@pytest.mark.sampled(5, "laws")
 @pytest.mark.parametrize("entry", STRANGE, ids=str)
 def test_an_entry_of_another_form_is_passed_over(tmp_path: Path, entry: object) -> None:
     folder = project(tmp_path, PLAIN)

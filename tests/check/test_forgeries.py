@@ -14,7 +14,7 @@ from tests.check.catalog import good
 from tests.check.forged_commitments import FORGERIES, forge
 from tests.check.writer import seal, seal_hashes
 
-INSTANCES = int(os.environ.get("CONSTAT_FORGERIES", "5"))
+INSTANCES = int(os.environ.get("CONSTAT_FORGERIES", "2"))
 
 
 MANY = 100_000

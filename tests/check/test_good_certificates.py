@@ -16,6 +16,7 @@ EXIT_CODES = {
 }
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", GOOD)
 def test_a_certificate_that_follows_is_accepted(name: str, seed: int) -> None:

@@ -15,6 +15,7 @@ from tests.mutation.operators import mutants_of
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.laws
 def test_every_module_can_be_broken() -> None:
     for module in every_module():
         assert next(mutants_of(FOLDER / f"{module}.py"), None) is not None

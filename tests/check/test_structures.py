@@ -112,6 +112,7 @@ def test_a_megabyte_is_read(shape: str) -> None:
     read(LONG[shape](LARGEST))
 
 
+@pytest.mark.laws
 @pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("shape", LONG)
 def test_a_text_of_twice_the_length_takes_twice_the_steps(shape: str) -> None:

@@ -35,6 +35,7 @@ def test_both_checkers_say_the_same(name: str, second: SecondChecker) -> None:
     assert (found["verdict"] or "rejected") == (report.verdict or "rejected"), told
 
 
+@pytest.mark.laws
 def test_a_walk_over_a_list_says_the_rest_by_a_number() -> None:
     """Ten thousand cells take two megabytes at most, and each cell as many bytes and steps."""
     small, large = seal(walk(500)), seal(walk(2_000))

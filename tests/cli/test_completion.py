@@ -327,6 +327,7 @@ def terminal(still_shop: Path, path: str) -> Iterator[Terminal]:
     found.close()
 
 
+@pytest.mark.examples
 @pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("typed", "becomes"),

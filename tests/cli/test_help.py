@@ -157,7 +157,7 @@ def plain_examples() -> list[Example]:
     return [one for one in examples() if "--format json" not in one.line]
 
 
-@pytest.mark.sampled(4, "examples")
+@pytest.mark.sampled(10, "examples")
 @pytest.mark.parametrize(
     "example", [*plain_examples(), *topic_examples()], ids=lambda one: one.line
 )
@@ -244,6 +244,7 @@ def test_a_group_without_a_command_shows_its_help() -> None:
     assert ran.code == 2 or "Usage:" in ran.out + ran.err
 
 
+@pytest.mark.examples
 def test_manual_pages_say_what_the_help_says(tmp_path: Path) -> None:
     folder = tmp_path / "man1"
     ran = run("help", "--man", folder)
@@ -295,6 +296,7 @@ def test_a_verbose_command_says_what_it_asks_and_a_quiet_one_nothing(still_shop:
     assert quiet.err == ""
 
 
+@pytest.mark.examples
 def test_a_certificate_goes_through_a_pipe(still_shop: Path) -> None:
     where = ("--project", str(still_shop))
     made = run_process("prove", "is_vip(C001)", "--certificate", "-", *where, cwd=still_shop)

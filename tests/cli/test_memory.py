@@ -304,6 +304,7 @@ def told(*words: str, store: Path, session: str = "s") -> str:
     return found.out
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     ("profile", "begins", "kept"),
     [

@@ -176,6 +176,7 @@ def read_typed(connection: duckdb.DuckDBPyConnection, file: Path) -> duckdb.Duck
     return connection.from_arrow(nanoarrow.ArrayStream.from_path(file))
 
 
+@pytest.mark.faults
 def test_an_arrow_stream_goes_through_a_pipe(things: Path, tmp_path: Path) -> None:
     file = tmp_path / "same.arrow"
     assert query(things, EVERYTHING, "--format", "arrow", "--output", file).code == 0
@@ -334,6 +335,7 @@ def test_csv_is_utf8_in_any_locale(things: Path) -> None:
     assert "日本語 ü" in ran.stdout.decode()
 
 
+@pytest.mark.faults
 def test_a_reader_that_stops_early_changes_nothing(still_shop: Path) -> None:
     for form in ("table", "csv", "json", "jsonl"):
         command = f"{sys.executable} -m constat query 'is_regular(?c)' --format {form} | head -n 1"

@@ -128,6 +128,7 @@ def test_fmt_lays_out_cases_too_and_follows_a_link_to_its_file(tmp_path: Path) -
     assert (folder / "cases" / "one.dl").read_text(encoding="utf-8") == "p(1).\n"
 
 
+@pytest.mark.faults
 def test_fmt_reads_stdin_and_writes_stdout() -> None:
     assert run_process("rules", "fmt", "-", given="p( 1 ). // ☃".encode()).out == "p(1).  // ☃\n"
     checked = run_process("rules", "fmt", "--check", "-", given=b"p( 1 ).")

@@ -102,7 +102,7 @@ def test_every_command_with_json_shows_it_in_an_example() -> None:
         assert any(line[1 : len(words) + 1] == words for line in shown), words
 
 
-@pytest.mark.sampled(4, "examples")
+@pytest.mark.sampled(10, "examples")
 @pytest.mark.parametrize("example", json_examples(), ids=lambda one: one.line)
 def test_the_json_of_the_examples_fits_its_schema(workplace: Workplace, example: Example) -> None:
     ran = workplace.run(example)

@@ -295,6 +295,7 @@ def test_what_is_said_before_a_command_is_what_it_is_told(
 RULES_OF_STDIN = b".decl p(n: number)\np(1). p(2).\n.output p\n"
 
 
+@pytest.mark.sampled(3, "faults")
 @pytest.mark.parametrize(
     ("words", "given", "code", "said"),
     [
@@ -322,6 +323,7 @@ def test_a_dash_is_stdin(
     assert said in ran.out + ran.err, ran
 
 
+@pytest.mark.faults
 def test_a_text_of_stdin_includes_what_lies_in_this_folder(tmp_path: Path) -> None:
     (tmp_path / "more.dl").write_text(".decl p(n: number)\np(7).\n")
     given = b'.include "more.dl"\n.output p\n'
@@ -348,6 +350,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.faults
 def test_a_system_without_locks_and_limits_proves_and_says_what_it_cannot(shop: Path) -> None:
     steps: tuple[tuple[str, int, str], ...] = (
         ("--help", 0, "Answer questions"),

@@ -55,7 +55,7 @@ def run(command: Command, folder: Path, warm: Path, last: int) -> subprocess.Com
     )
 
 
-@pytest.mark.sampled(8, "examples")
+@pytest.mark.sampled(16, "examples")
 @pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
 def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
     shown = commands(file)

@@ -152,7 +152,7 @@ def test_every_text_can_be_looked_through(text: str) -> None:
     found(text, Finder((("quote", Kind.SYMBOL),), rows="quotes"), quotes=("Fee: 1", "*"))
 
 
-@pytest.mark.sampled(2, "laws")
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("text", ["a " * 300_000, "a" * 600_000, "a: " * 200_000, "\n" * 500_000])
 def test_long_texts_come_to_their_end(text: str) -> None:
     found(text, pattern("a {x} zz", Kind.SYMBOL))

@@ -171,6 +171,7 @@ def test_tools_are_offered_for_what_a_project_has(write: Write) -> None:
     assert not names & {"list_documents", "list_apis"}
 
 
+@pytest.mark.examples
 @pytest.mark.sampled(3, "examples")
 @pytest.mark.parametrize(
     ("goal", "verdict"),

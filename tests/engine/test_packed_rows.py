@@ -167,6 +167,7 @@ def test_whoever_reads_the_same_rows_otherwise_finds_them(tmp_path: Path, body: 
     assert packed["nodes"]
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("null", ["error", "unknown"])
 def test_a_row_that_comes_again_after_thousands_is_noticed(tmp_path: Path, null: str) -> None:
     project(tmp_path, "number", BODIES["sum"], null=null, count=9_000)

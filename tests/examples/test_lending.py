@@ -204,6 +204,7 @@ def test_a_yes_and_a_no_that_nothing_turns_have_no_changes() -> None:
             session.prove("approved(A102)", as_of="2026-01-01", counterfactuals=True)
 
 
+@pytest.mark.examples
 def test_the_command_freezes_changes(tmp_path: Path) -> None:
     file, where = tmp_path / "a.json", ("--project", str(PROJECT))
     done = run("prove", "approved(A102)", "--counterfactuals", "--certificate", str(file), *where)

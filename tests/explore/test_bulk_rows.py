@@ -274,6 +274,7 @@ of_year(?i, ?r, ?p, ?d, ?a) :-
 )
 
 
+@pytest.mark.laws
 def test_a_chain_leaves_the_same_tables_by_columns(
     regions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,6 +328,7 @@ def test_what_steps_compute_in_bulk_is_checked(
             session.solve("best?", plan=plan(*CHAIN), today=TODAY, check="never")
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize(
     ("check", "said"), [("always", "passed"), ("off", "nobody has counted it again")]
 )

@@ -63,6 +63,7 @@ def test_code_gives_a_typed_relation_that_rests_on_the_code(session: Session) ->
     assert told(events, StepStarted) == []
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("leave", [False, True])
 def test_a_misspelt_column_goes_back_with_its_line_and_variables(
     regions: Path,
@@ -88,6 +89,7 @@ def test_a_misspelt_column_goes_back_with_its_line_and_variables(
     assert ("DataFrame of" in said) is leave
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

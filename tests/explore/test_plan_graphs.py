@@ -242,6 +242,7 @@ class StopError(Exception):
     pass
 
 
+@pytest.mark.faults
 @pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("ending", [StopError, KeyboardInterrupt, SystemExit, MemoryError])
 @pytest.mark.parametrize("seed", range(3))
@@ -297,6 +298,7 @@ with Session(sys.argv[1]) as session:
 """
 
 
+@pytest.mark.faults
 @pytest.mark.sampled(2, "faults")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_run_whose_program_died_is_recognised_by_the_next_command(

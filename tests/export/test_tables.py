@@ -36,6 +36,7 @@ def workbook(data: bytes) -> Workbook:
     return openpyxl.load_workbook(io.BytesIO(to_xlsx(data)))
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("make", MAKERS)
 def test_each_step_is_a_row_and_premises_are_rows_before_it(make: Callable[[], bytes]) -> None:
     data = make()

@@ -145,6 +145,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.faults
 def test_ctrl_c_ends_it_with_what_was_finished(crossing: Path, tmp_path: Path) -> None:
     (crossing / "constat.yaml").write_text(
         (crossing / "constat.yaml")

@@ -33,6 +33,7 @@ def test_every_library_has_its_turn() -> None:
     assert len({one.library for one in FIRST}) == len(FIRST)
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("exhibit", WRONG, ids=lambda one: one.library)
 def test_a_rule_that_is_wrong_gives_another_verdict(exhibit: Exhibit, tmp_path: Path) -> None:
     right, _ = prove(exhibit, tmp_path / "right", broken=False)

@@ -93,6 +93,7 @@ def test_the_official_client_talks_to_the_command_over_stdio(still_shop: Path) -
     asyncio.run(main())
 
 
+@pytest.mark.examples
 def test_the_entries_of_the_recipe_start_a_server(still_shop: Path) -> None:
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     written = re.search(r"```json\n(.*?)```", page, re.DOTALL)
@@ -293,6 +294,7 @@ def test_who_goes_away_ends_the_work(tmp_path: Path) -> None:
     assert time.monotonic() - before < 50
 
 
+@pytest.mark.examples
 @pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
 def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path, host: str) -> None:
@@ -350,6 +352,7 @@ async def shown(url: str, token: str) -> AsyncIterator[Any]:
             yield client
 
 
+@pytest.mark.examples
 def test_over_http_a_token_says_who_asks_and_what_they_see(tmp_path: Path) -> None:
     from tests.server.test_attacks import guarded
 

@@ -64,6 +64,7 @@ def test_any_log_of_one_provider_gives_a_context(log: list[dict[str, Any]]) -> N
         assert len(from_anthropic(written, HeldAttachments())) == len(written)
 
 
+@pytest.mark.laws
 @FEW
 @given(openai_logs())
 def test_any_log_of_the_other_does_too(log: list[dict[str, Any]]) -> None:

@@ -177,6 +177,7 @@ def test_a_message_that_is_none_is_told(tmp_path: Path) -> None:
         assert not memory.history.messages
 
 
+@pytest.mark.examples
 def test_objects_of_the_sdks_are_read_as_they_come(tmp_path: Path) -> None:
     def answer(asked: Asked) -> Written:
         return Written("Looking.", calls=(("get", {"id": "O-7"}),))

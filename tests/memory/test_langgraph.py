@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from constat.memory import Memory
 from constat.memory.archive import Archive
 from constat.memory.journal import forget
@@ -61,6 +63,7 @@ def graph_of(graph: GraphMemory, read: list[list[Any]]) -> Any:  # noqa: ANN401 
     return builder.compile(checkpointer=graph.saver)
 
 
+@pytest.mark.examples
 def test_a_graph_reads_what_matters_and_keeps_all(tmp_path: Path) -> None:
     read: list[list[Any]] = []
     graph = ours.GraphMemory(tmp_path, budget=1_500)
@@ -133,6 +136,7 @@ def test_a_forgotten_text_is_in_no_state(tmp_path: Path) -> None:
         assert kept.history.messages[0].text == '{"forgotten":true}'
 
 
+@pytest.mark.examples
 def test_the_package_finds_its_contract_kept(tmp_path: Path) -> None:
     """The tests that LangGraph has for every checkpointer, all of those that are asked of one."""
     from langgraph.checkpoint.conformance import checkpointer_test, validate

@@ -95,6 +95,8 @@ def pieces(messages: Sequence[Message], rng: random.Random) -> list[Sequence[Mes
     return found
 
 
+@pytest.mark.laws
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("seed", range(3))
 def test_it_is_what_the_rules_say_however_it_came(seed: int) -> None:
     rng = random.Random(seed)

@@ -194,7 +194,7 @@ class Tree:
         command = [sys.executable, "-m", "pytest", "-x", "--tb=no", *OPTIONS, *tests_of(package)]
         command += [f"--deselect={name}" for name in sorted(left_out)]
         variables = {"PYTHONPATH": str(self._folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment = {**os.environ, extras.ONLY_CORE: "1", **variables}
+        environment = {**os.environ, **variables}
         try:
             run = subprocess.run(
                 command,
@@ -253,6 +253,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="try in new processes only what must")
     given = parser.parse_args()
     package = given.package.strip("/")
+    os.environ[extras.ONLY_CORE] = "1"
 
     def out(line: str) -> None:
         sys.stdout.write(f"{line}\n")

@@ -48,7 +48,7 @@ def chains() -> Iterator[Keyed]:
 CHAINS: Final = tuple(chains())
 
 
-@pytest.mark.sampled(4, "laws")
+@pytest.mark.sampled(8, "laws")
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("chain", CHAINS, ids=range(len(CHAINS)))
 def test_a_session_says_of_a_chain_what_the_definition_says(chain: Keyed) -> None:

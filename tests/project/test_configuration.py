@@ -199,6 +199,7 @@ def test_a_value_never_stands_in_a_message(tmp_path: Path) -> None:
     assert "hunter2" not in str(complaints(tmp_path, "databases: {s: {uri: hunter2: x}}"))
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     "content",
     [

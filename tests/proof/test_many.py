@@ -368,6 +368,7 @@ class Successors(Table):
         return Answer((Portion(wanted, evidence),), (), frozenset(demand.keys), (evidence,))
 
 
+@pytest.mark.laws
 def test_a_proof_may_be_deeper_than_python_recurses() -> None:
     text = HEAD + ".decl p(a: number)\np(0).\np(?b) :- e(?a, ?b), p(?a), ?b > 0.\n"
     text += "p(?b) :- e(?a, ?b), p(?a), ?b > 0, ?b < 2.\n"

@@ -200,6 +200,7 @@ def test_a_limit_in_the_middle_of_a_total_leaves_the_goal_open() -> None:
             assert checked(certificate(decision)).accepted
 
 
+@pytest.mark.laws
 def test_a_long_chain_of_control_is_one_proof() -> None:
     chain = tuple((f"c{n:04}", f"c{n + 1:04}", 60) for n in range(400))
     decision = told("controls(c0000, c0400)", Table(chain))

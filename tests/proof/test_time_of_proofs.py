@@ -98,6 +98,7 @@ def test_a_verdict_that_is_not_shown_in_the_grace_is_not_given_out() -> None:
         assert header(late)["verdict"] == "UNRESOLVED"
 
 
+@pytest.mark.laws
 def test_a_better_proof_has_no_grace_and_the_first_one_stands() -> None:
     for takes, search in ((0.0, "exhausted"), (10.4, "stopped")):
         found = decided("some(1)", takes, exhaust=True)

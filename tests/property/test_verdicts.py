@@ -30,6 +30,7 @@ def test_each_verdict_passes_both_checkers_and_holds_in_every_completion(
     assert asker.counts["goals"] >= 24
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     "seed", [101295, 101302, 107216, 807310, 821483, 828525, 831372, 831920, 861433]
 )

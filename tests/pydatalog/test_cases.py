@@ -36,6 +36,7 @@ def outcome(engine: PyDatalogEngine, case: LanguageCase, one: Expectation) -> st
     return "agreed"
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_case_has_the_same_answers_or_none(engine: PyDatalogEngine, case: LanguageCase) -> None:
     for one in case.expectations:

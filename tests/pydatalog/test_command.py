@@ -46,6 +46,7 @@ def endless(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize(
     ("goal", "code", "lines"),
     [
@@ -80,6 +81,7 @@ def test_the_schema_is_a_schema() -> None:
     assert SCHEMA["description"]
 
 
+@pytest.mark.examples
 def test_json_says_the_same(still_shop: Path) -> None:
     found = checked(prove(still_shop, "is_vip(?who)", "--format", "json"))
     assert (found["answer"], found["rows"], found["reason"]) == ("yes", 42, "")

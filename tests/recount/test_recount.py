@@ -423,7 +423,7 @@ def _found(read: Read, atom: Atom, rows: list[Row]) -> Recount:
     return found
 
 
-@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("seed", [3, 11, 17, 29, 41])
 def test_random_programs_pass_and_what_is_changed_does_not(seed: int) -> None:
     judged(seed, Counter())
@@ -474,6 +474,7 @@ CHAINS: tuple[str, ...] = (
 )
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("rules", CHAINS)
 def test_matrices_hold_the_rows_that_the_definition_has(rules: str, kind: str) -> None:
@@ -546,19 +547,26 @@ LABELLED: tuple[str, ...] = (
 )
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [((4, 6), (9, 14)), pytest.param(((90, 30),), marks=pytest.mark.laws)],
+    ids=("few", "many"),
+)
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("rules", LABELLED)
-def test_a_relation_of_three_columns_is_a_matrix_for_each_label(rules: str, kind: str) -> None:
+def test_a_relation_of_three_columns_is_a_matrix_for_each_label(
+    rules: str, kind: str, sizes: Sequence[tuple[int, int]]
+) -> None:
     own = [one for one in "rp" if f"{one}(?" in rules]
     pair, triple = f"(a: {kind}, b: {kind})", f"(a: {kind}, b: {kind}, c: {kind})"
     widths = {"e": pair, "g": triple, "h": triple, "r": triple, "p": pair}
     text = HEAD + "".join(f".decl {one}{widths[one]}\n" for one in ("e", "g", "h", *own))
     program = program_of(text + ".input e\n.input g\n.input h\n" + rules)
     random = Random(rules + kind)
-    for most, size in ((4, 6), (9, 14), (90, 30)):
+    for most, size in sizes:
         given: dict[str, set[Row]] = {"e": set(_pairs(random, kind, most, size))}
-        for name, sizes in (("g", (most, 3, most)), ("h", (4, 4, 4))):
-            drawn = {tuple(random.randrange(one) for one in sizes) for _ in range(size)}
+        for name, widest in (("g", (most, 3, most)), ("h", (4, 4, 4))):
+            drawn = {tuple(random.randrange(one) for one in widest) for _ in range(size)}
             given[name] = {tuple(_value(kind, one) for one in row) for row in drawn}
         world = naive.World(
             {one: tuple((row, None) for row in rows) for one, rows in given.items()}

@@ -51,6 +51,7 @@ def test_a_short_script_is_no_older_than_its_source(name: str) -> None:
     assert head == shorten.heading(shorten.sources()[name]), "run `make scripts`"
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_script_is_what_terser_makes_of_its_source(name: str) -> None:
     if not shorten.available():

@@ -112,6 +112,7 @@ def test_a_mistake_names_line_column_and_reason(tmp_path: Path, line: str, reaso
     assert reason in found.message
 
 
+@pytest.mark.laws
 def test_hostile_cells_end_soon() -> None:
     started = time.monotonic()
     for cell in ("[" * 500_000, "[1, " * 50_000, '["' + '\\"' * 400_000, "$Add(" * 50_000):

@@ -295,6 +295,7 @@ def slow(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.faults
 def test_work_that_takes_too_long_is_stopped_and_more_at_once_is_refused(slow: Path) -> None:
     async def asked(client: httpx2.AsyncClient, goal: str) -> int:
         response = await client.post("/v1/prove", json={"goal": goal}, headers=of("viewer"))
@@ -419,6 +420,7 @@ def test_who_interrupts_twice_is_told_no_traceback(still_shop: Path) -> None:
     assert (process.returncode, "Traceback" in told, "interrupted" in told) == (130, False, True)
 
 
+@pytest.mark.faults
 def test_who_still_waits_when_a_server_ends_is_told_so(slow: Path) -> None:
     port = free_port()
     command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]
@@ -454,6 +456,7 @@ def test_a_port_that_is_taken_is_bad_usage(command: list[str]) -> None:
     assert f"nothing can be served at 127.0.0.1:{port}: Address already in use" in ran.err
 
 
+@pytest.mark.faults
 def test_the_command_serves_loopback_and_ends_on_a_signal(still_shop: Path) -> None:
     port = free_port()
     command = [sys.executable, "-m", "constat", "serve", "--port", str(port)]

@@ -29,6 +29,7 @@ def test_servers_are_asked_with_keys_as_without(source: ServedDatabase) -> None:
     assert counts["cases"] >= 100
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_goals_of_files_are_what_their_rows_say(kind: str) -> None:
     with metamorphic_goals.places(kind) as each:
@@ -44,6 +45,7 @@ def test_goals_of_servers_are_what_their_rows_say(source: ServedDatabase) -> Non
     assert source.server.kind != "postgresql" or counts["postgres: whole"]
 
 
+@pytest.mark.laws
 def test_a_goal_that_a_database_answers_otherwise_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     real = metamorphic_goals.asked
 

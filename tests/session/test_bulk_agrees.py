@@ -43,7 +43,7 @@ GOALS: Final = ("joined", "twice", "apart", "same", "back")
 CELLS: Final = (1, 2, "?")
 
 
-@pytest.mark.sampled(6, "laws")
+@pytest.mark.sampled(30, "laws")
 @pytest.mark.parametrize("rows", list(product(CELLS, repeat=3)))
 def test_open_rows_over_very_many_rows_are_asked_for_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: tuple[object, ...]
@@ -112,6 +112,7 @@ ROWS: Final = st.lists(
 )
 
 
+@pytest.mark.laws
 @settings(max_examples=max(6, settings().max_examples // 16), deadline=None)
 @given(
     st.lists(st.sampled_from(POLICIES), min_size=8, max_size=8),

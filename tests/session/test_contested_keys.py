@@ -115,7 +115,7 @@ def listed(folder: Path, engine: str) -> Said:
     return {one: "PROVED" if word == "COMPUTED" else word for one, word in said.items()}
 
 
-@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(6, "laws")
 @pytest.mark.parametrize(
     ("how", "kind"), [*product(CONTESTED, ["sqlite"]), ("the same row again", "csv")]
 )
@@ -176,6 +176,7 @@ FAULTS: Final[dict[str, tuple[object, ...]]] = {
 }
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_what_is_wrong_in_a_column_is_met_by_nobody_who_does_not_read_it(
     tmp_path: Path, fault: str

@@ -118,6 +118,7 @@ def rows_of(answers: Answers) -> Counter[str]:
     return found
 
 
+@pytest.mark.laws
 @pytest.mark.sampled(10, "laws")
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(60))

@@ -67,6 +67,7 @@ def group(document: Document, predicate: str) -> tuple[Document, Document]:
     return found, document["sources"][found["source"]]
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     "goal",
     [

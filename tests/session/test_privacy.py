@@ -452,6 +452,7 @@ def test_every_place_that_asks_a_model_is_in_the_table() -> None:
     assert {task for site in TASKS.values() for task in site.tasks} == set(Task)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("scene", SCENES, ids=lambda one: one.__name__)
 def test_no_planted_value_is_in_any_request(world: World, scene: Callable[[World], None]) -> None:
     scene(world)

@@ -115,6 +115,7 @@ ALIKE = [
 ]
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("where", ["source", "facts"])
 @pytest.mark.parametrize("verdict", [Verdict.DISPROVED, Verdict.UNRESOLVED])
 @pytest.mark.parametrize(("typed", "kept", "same"), ALIKE)

@@ -181,6 +181,7 @@ def told(texts: tuple[str, ...]) -> list[str]:
     return sorted(one.replace("supposed is", "user eve says") for one in texts)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("seed", FEW)
 def test_what_is_supposed_counts_as_what_is_stated(seed: int) -> None:
     place = placed(seed)
@@ -209,7 +210,7 @@ def parts(add: tuple[str, ...], remove: tuple[str, ...]) -> list[tuple[list[str]
     ]
 
 
-@pytest.mark.sampled(12, "laws")
+@pytest.mark.sampled(24, "laws")
 @pytest.mark.parametrize("seed", FEW)
 def test_what_is_missing_does_it_and_none_is_none(seed: int) -> None:
     place = placed(seed)

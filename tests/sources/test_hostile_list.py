@@ -179,6 +179,7 @@ INSTRUCTING: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("name", INSTRUCTING)
 def test_what_a_document_orders_is_data_in_every_answer_of_a_tool(
     tmp_path: Path, name: str

@@ -84,6 +84,13 @@ def test_what_does_not_fit_into_memory_is_spilled_and_taken_away(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_database_says_whether_it_may_spill(tmp_path: Path) -> None:
+    for scratch, words in ((None, "no folder to spill into"), (tmp_path, "spilling into a folder")):
+        with Database(Resources(memory=80 << 20, threads=1, scratch=scratch)) as database:
+            assert database.connection.spills is (scratch is not None)
+            assert database.connection.limits == f"80 MB and {words}"
+
+
 @pytest.mark.parametrize("strategy", [Strategy.LOOP])
 def test_a_recursion_that_explodes_ends_at_its_rounds(strategy: Strategy) -> None:
     resources = Resources(rounds=10, threads=1)

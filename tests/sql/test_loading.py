@@ -28,15 +28,13 @@ from constat.logic import (
     Variable,
 )
 from constat.plan.forward import Relation
-from constat.sql import Database, loading
+from constat.sql import Database, loading, trees
 from tests.logic.strategies import VALUES
 from tests.sql.computing import rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-pytestmark = pytest.mark.sampled(2)
 
 KINDS = tuple(Kind)
 SETTINGS = settings(max_examples=max(1, settings().max_examples // 3), deadline=None)
@@ -293,6 +291,65 @@ def test_a_cell_that_is_no_value_is_told(frame: pd.DataFrame, code: str) -> None
         assert caught.value.diagnostics[0].code == code
         assert "ten" not in caught.value.diagnostics[0].message
         assert rows_of(database, "r") == set()
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["1", "2", "ten"], "row 3 of what was given for `r`: column 1 is a number"),
+        (
+            ["1", None],
+            "row 2 of what was given for `r`: column 1 is a number, and its cell is NULL",
+        ),
+        ([1.5], "is a fraction where an integer is declared"),
+    ],
+)
+def test_a_cell_that_is_no_value_is_told_by_its_row_and_why(cells: list[object], said: str) -> None:
+    with Database(Resources(threads=1)) as database:
+        database.declare(relation((Kind.NUMBER,)))
+        with pytest.raises(ConstatError) as caught:
+            database.load_frame("r", pd.DataFrame({"x": cells}))
+    assert said in caught.value.diagnostics[0].message
+
+
+@pytest.mark.parametrize("beginning", [b"\x1f\x8b", b"\xef\xbb\xbf", b"\n"])
+def test_a_beginning_that_duckdb_takes_in_another_way_is_read_by_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beginning: bytes
+) -> None:
+    path = tmp_path / "r.facts"
+    path.write_bytes(beginning + b"1\n")
+    file = FactFile(path, "r.facts", predicate((Kind.SYMBOL,)), (0,))
+    called: list[FactFile] = []
+
+    def reading(one: FactFile) -> Iterator[Row]:
+        called.append(one)
+        yield from ()
+
+    monkeypatch.setattr(loading, "read_rows", reading)
+    with Database(Resources(threads=1)) as database:
+        database.declare(relation((Kind.SYMBOL,)))
+        database.load_files("r", [file])
+    assert called == [file]
+
+
+def test_rows_that_replace_others_leave_no_table_behind() -> None:
+    with Database(Resources(threads=1)) as database:
+        database.declare(relation((Kind.NUMBER,)))
+        tables = []
+        for number in (1, 2, 3):
+            database.keep("r", (np.array([number]),))
+            assert rows_of(database, "r") == {(number,)}
+            found = database.connection.driver.execute("SELECT count(*) FROM duckdb_tables()")
+            tables.append(found.fetchone())
+        assert len(set(tables)) == 1
+
+
+def test_a_decimal_has_as_many_places_as_its_column() -> None:
+    least = Decimal(1).scaleb(-trees.PLACES)
+    assert trees.checked_decimal(least) == least
+    for wrong in (least.scaleb(-1), Decimal(10) ** (38 - trees.PLACES), Decimal("NaN")):
+        with pytest.raises(StrategyError, match="Decimal needs more"):
+            trees.checked_decimal(wrong)
 
 
 def test_structures_of_a_frame_are_read_as_their_type() -> None:

@@ -17,8 +17,6 @@ from tests.sql.computing import compute, load, plan_of, rows_of
 if TYPE_CHECKING:
     from constat.logic import Row
 
-pytestmark = pytest.mark.sampled(2)
-
 BOTH = pytest.mark.parametrize("strategy", [Strategy.CTE, Strategy.LOOP], ids=lambda one: one.value)
 MUTUAL = """
 .decl next(a: number, b: number)

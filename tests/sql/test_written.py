@@ -68,6 +68,21 @@ def test_non_linear_mutual_recursion_is_rounds() -> None:
     assert len([one for one in tables if one.endswith("_delta")]) == 2
 
 
+def test_rows_that_are_given_besides_those_of_rules_are_read() -> None:
+    text = """
+.decl n(x: number)
+.input n(source="memory")
+.decl p(x: number)
+.input p(source="memory")
+p(?x) :- n(?x).
+"""
+    [statement] = texts(plan_of(program(text)))
+    assert sum(name.endswith("_given") for name in _tables([statement])) == 1
+    alone = text.replace('.input p(source="memory")\n', "")
+    [statement] = texts(plan_of(program(alone)))
+    assert not any(name.endswith("_given") for name in _tables([statement]))
+
+
 def test_rounds_driven_from_outside_reach_the_fixpoint() -> None:
     import duckdb
 

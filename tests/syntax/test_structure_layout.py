@@ -78,6 +78,7 @@ def test_the_layout_is_as_people_write_it(text: str, written: str) -> None:
     assert format_text(written, "rules.dl", []) == f"{written}\n"
 
 
+@pytest.mark.laws
 def test_a_long_statement_costs_no_square() -> None:
     branches = " | ".join(f"B{n} {{ x: number, y: T }}" for n in range(5_000))
     nested = "[1, $A(" * 30 + "nil" + ")]" * 30

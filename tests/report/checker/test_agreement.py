@@ -100,6 +100,7 @@ def levels_of_second(report: dict[str, Any]) -> list[tuple[object, ...]]:
     return sorted([(report["level"],), *found], key=repr)
 
 
+@pytest.mark.laws
 def test_they_agree_on_good_certificates(second: SecondChecker) -> None:
     for name in GOOD:
         data = good(name).data()
