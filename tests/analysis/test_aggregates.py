@@ -55,6 +55,7 @@ def test_a_name_that_is_taken_is_not_offered_again() -> None:
         "amount_of(?v) :- amount_of(?v), ?t = sum ?v : { order(_, _, ?v, _) }, ?t > 1.",
         "amount_of(?v) :- ?v = max ?v : { order(_, _, ?v, _) }.",
         "amount_of(?t) :- order(_, _, ?v, _), ?t = sum ?v * 2 : { order(_, _, ?v, _) }.",
+        'chosen("C1") :- _t = sum ?v : { amount_of(?v) }, ?v = max ?m : { amount_of(?m) }.',
     ],
 )
 def test_an_aggregated_variable_outside_is_renamed(rule: str) -> None:

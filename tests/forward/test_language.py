@@ -12,7 +12,7 @@ from constat.plan.forward import Strategy
 from constat.syntax import parse_fact, parse_goal
 from tests.forward.running import forward
 from tests.language.reading import language_cases
-from tests.language.test_language import VERDICTS
+from tests.language.verdicts import VERDICTS
 from tests.language.worlds_of_text import program, world
 
 if TYPE_CHECKING:

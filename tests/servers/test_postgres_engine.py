@@ -23,7 +23,7 @@ from constat.sql.written import stated, typed
 from constat.syntax import parse_fact, parse_goal
 from tests.forward.running import forward
 from tests.language.reading import language_cases
-from tests.language.test_language import VERDICTS
+from tests.language.verdicts import VERDICTS
 from tests.language.worlds_of_text import program, world
 from tests.property.coverage import under
 from tests.property.running import truth

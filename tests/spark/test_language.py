@@ -11,7 +11,7 @@ from constat.evaluation import ACCEPTED, CERTAIN
 from constat.syntax import parse_fact, parse_goal
 from tests.forward.running import forward
 from tests.language.reading import language_cases
-from tests.language.test_language import VERDICTS
+from tests.language.verdicts import VERDICTS
 from tests.language.worlds_of_text import program, world
 
 if TYPE_CHECKING:
