@@ -659,6 +659,11 @@ def _doubts(setting: TableFiles, name: str, cells: _Cells, spelled: Locale | Non
         )
 
 
+def ways_of(texts: Sequence[str]) -> tuple[Locale, ...]:
+    """Give a locale for each way to read all texts as numbers, or as days, where there are some."""
+    return _Cells(texts).differing(_KNOWN)
+
+
 def short_days(texts: Sequence[str]) -> str:
     """Give how `strptime` writes days up to their year, where all are days, some with short years.
 

@@ -172,31 +172,61 @@ def _output(expression: exp.Expr, sources: _Sources) -> tuple[str, str]:
 
     name = expression.alias_or_name.lower()
     inner = expression.unalias()
-    while isinstance(inner, exp.Paren) or _keeps(inner):
+    while isinstance(inner, exp.Paren):
         inner = inner.this
     if isinstance(inner, exp.Star):
         return "*", sources.of_star("")
-    if isinstance(inner, exp.Column):
-        if isinstance(inner.this, exp.Star):
-            return "*", sources.of_star(inner.table.lower())
-        return name, sources.of(inner)
-    return name, COMPUTED
+    column = _spelled(inner)
+    if column is None:
+        return name, COMPUTED
+    if isinstance(column.this, exp.Star):
+        return "*", sources.of_star(column.table.lower())
+    return name, sources.of(column)
 
 
-def _keeps(expression: exp.Expr) -> bool:
-    """Tell whether an expression spells a value as text, or takes a member of an object.
+def _spelled(expression: exp.Expr) -> exp.Column | None:
+    """Give the column of which an expression spells the value in some way, or takes a member.
 
-    The one is NULL where the value is, and nowhere else; the other is a cell of its own.
+    It is NULL where the column is, and nowhere else; a member of an object is a cell of its own.
     """
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
-    if isinstance(expression, exp.Cast):
-        return isinstance(expression.to, exp.DataType) and (
-            expression.to.this in exp.DataType.TEXT_TYPES
-        )
-    if isinstance(expression, exp.JSONExtract | exp.JSONExtractScalar):
-        return not expression.expression.find(exp.Column)
-    return False
+    match expression:
+        case exp.Column():
+            return expression
+        case exp.Paren():
+            return _spelled(expression.this)
+        case exp.Cast() if isinstance(expression.to, exp.DataType):
+            texts = expression.to.this in exp.DataType.TEXT_TYPES
+            return _spelled(expression.this) if texts else None
+        case exp.JSONExtract() | exp.JSONExtractScalar():
+            return None if expression.expression.find(exp.Column) else _spelled(expression.this)
+        case exp.Case() if expression.this is None and expression.args.get("default"):
+            ways = [one.args["true"] for one in expression.args["ifs"]]
+            return _same(*map(_spelled, (*ways, expression.args["default"])))
+        case exp.DPipe():
+            sides = (one for one in (expression.this, expression.expression) if not one.is_string)
+            return _same(*map(_spelled, sides))
+        case exp.Substring() | exp.Replace():
+            text = _spelled(expression.this)
+            others = [one for one in expression.iter_expressions() if one is not expression.this]
+            return text if all(_is_known(one, text) for one in others) else None
+    return None
+
+
+def _same(*columns: exp.Column | None) -> exp.Column | None:
+    """Give the column that all of them are."""
+    return columns[0] if columns and all(one == columns[0] for one in columns) else None
+
+
+def _is_known(number: exp.Expr, column: exp.Column | None) -> bool:
+    """Tell whether an argument is NULL only where the column is: of literals and its length."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    counted = (exp.Literal, exp.Neg, exp.Add, exp.Sub, exp.Paren, exp.Length, exp.Identifier)
+    return all(one == column or isinstance(one, counted) for one in number.walk()) or (
+        isinstance(number, exp.Substring | exp.Replace) and _spelled(number) == column
+    )
 
 
 # The user's query stands verbatim inside `WITH q(c0, ...) AS (...)`; values are parameters, never

@@ -460,10 +460,11 @@ def _shown(path: Path) -> str:
 def import_command(file: str, *, output: str | None, form: str, project: str | None) -> int:
     """Read a file of SQL, or in pyDatalog's syntax, and write rules that say the same.
 
-    The file is parsed and never run. What has no counterpart is an error that names it, and then
-    nothing is written; what means something slightly different is a warning. Of `FILE.sql` views
-    and queries become rules over the tables that the project declares. Types of pyDatalog's rules,
-    which it does not declare, are found from the constants. `-` is stdin, in pyDatalog's syntax.
+    The file is parsed and never run. What has no counterpart is an error that names it; what means
+    something slightly different is a warning. Of `FILE.sql` views and queries become rules over the
+    tables that the project declares, but for those with an error; of pyDatalog's file nothing is
+    written then. Types of its rules, which it does not declare, are found from the constants. `-`
+    is stdin, in pyDatalog's syntax.
 
     Examples:
       constat rules import report.sql --output rules/report.dl

@@ -41,6 +41,7 @@ _CALCULATED: Final = MappingProxyType({"Add": "+", "Sub": "-", "Mul": "*", "Div"
 _FOLDED: Final = MappingProxyType(
     {"Count": "count", "Sum": "sum", "Min": "min", "Max": "max", "Avg": "mean"}
 )
+_ORDERED: Final = frozenset({"LT", "LTE", "GT", "GTE", "Between"})
 _WITHOUT_CASE: Final = frozenset({"sqlite", "mysql"})
 """Dialects in which LIKE takes letters of both cases."""
 _DIVIDES_WHOLE: Final = frozenset({"sqlite", "postgres", "postgresql"})
@@ -60,20 +61,25 @@ _INSTEAD: Final = MappingProxyType(
 
 
 class _RefusedError(Exception):
-    """A part of a statement has no counterpart; the text names it."""
+    """A part of a statement has no counterpart; the text names it, `node` is where it stands."""
 
-    def __init__(self, what: str, hint: str = "") -> None:
+    def __init__(self, what: str, hint: str = "", node: Any = None) -> None:  # noqa: ANN401  a node of sqlglot
         super().__init__(what)
         self.hint = hint or _INSTEAD.get(what, "")
+        self.node = node
 
 
 @frozen
 class Stored:
-    """A predicate and the table that its query reads: names of columns, by place."""
+    """A predicate and the table that its query reads: names of columns, by place.
+
+    The query spells those that are `spelled` in another way than they are stored.
+    """
 
     predicate: Predicate
     table: str
     columns: tuple[str, ...]
+    spelled: frozenset[int] = frozenset()
 
 
 @slotted
@@ -104,7 +110,12 @@ def stored_tables(predicates: Sequence[Predicate], dialects: Mapping[str, str]) 
         plain = isinstance(tree, exp.Select) and not tree.args.get("where")
         if plain and len(tables) == 1 and len(tree.expressions) == one.arity:
             names = tuple(column.alias_or_name.casefold() for column in tree.expressions)
-            found.append(Stored(one, tables[0].name.casefold(), names))
+            spelled = frozenset(
+                place
+                for place, column in enumerate(tree.expressions)
+                if not isinstance(column.unalias(), exp.Column)
+            )
+            found.append(Stored(one, tables[0].name.casefold(), names, spelled))
     return found
 
 
@@ -112,33 +123,49 @@ def import_sql(text: str, file: str, stored: Sequence[Stored], dialect: str) -> 
     """Write the views and queries of a text as rules."""
     import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
 
-    place = Span(file, 1, 1, 1, 1)
     try:
         statements = [one for one in sqlglot.parse(text, dialect=dialect) if one is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as problem:
         message = str(problem).partition("\n")[0]
+        place = Span(file, 1, 1, 1, 1)
         return Imported("", 0, 0, (Diagnostic("C0460", f"this is not SQL: {message}", place),))
     known = list(stored)
     diagnostics: list[Diagnostic] = []
     written: list[str] = []
     rules = 0
     for statement in statements:
+        place = _span(statement, file)
         try:
             taken = [one.predicate.name for one in known]
             view = _View(known, taken, statement, dialect)
-            written.append(view.text())
-            rules += len(view.rules)
-            diagnostics += (
-                Diagnostic("C0463", one, place, severity=Severity.WARNING) for one in view.remarks
-            )
         except _RefusedError as refused:
             message = f"{refused} has no counterpart in a rule"
-            diagnostics.append(Diagnostic("C0461", message, place, help=refused.hint))
-    if any(one.severity is Severity.ERROR for one in diagnostics):
+            where = place if refused.node is None else _span(refused.node, file)
+            diagnostics.append(Diagnostic("C0461", message, where, help=refused.hint))
+            continue
+        written.append(view.text())
+        rules += len(view.rules)
+        diagnostics += (
+            Diagnostic("C0463", one, place, severity=Severity.WARNING)
+            for one in dict.fromkeys(view.remarks)
+        )
+    if not written:
         return Imported("", 0, 0, tuple(diagnostics))
     whole = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n\n' + "\n".join(written)
     laid_out = format_text(whole, "<draft>", []) or whole
     return Imported(laid_out, whole.count(".decl "), rules, tuple(diagnostics))
+
+
+def _span(node: Any, file: str) -> Span:  # noqa: ANN401  a node of sqlglot
+    """Say where the first name within a part of a statement stands."""
+    metas = (one.meta for one in node.walk() if one.meta)
+    found: Mapping[str, int] = min(metas, key=_start, default={})
+    line, last = found.get("line", 1), found.get("col", 1)
+    return Span(file, line, max(1, last - found.get("end", 0) + _start(found)), line, last + 1)
+
+
+def _start(meta: Mapping[str, int]) -> int:
+    return meta.get("start", 0)
 
 
 @frozen
@@ -166,6 +193,7 @@ class _View:
         self.remarks: list[str] = []
         self.rules: list[str] = []
         self.declared: list[str] = []
+        self.ids: list[str] = []
         self.name, named = "result", []
         if isinstance(statement, exp.Create):
             if str(statement.args.get("kind")).upper() != "VIEW":
@@ -184,10 +212,22 @@ class _View:
             if len(found) != len(columns):
                 raise _RefusedError("a UNION of other columns")
             head = f"{self.name}({', '.join(each.text for each in found)})"
-            self.rules.append(once_read(f"{head} :- {', '.join(filter(None, one.body))}."))
-        declared = ", ".join(f"{each.name}: {each.kind.value}" for each in columns)
-        self.declared.append(f".decl {self.name}({declared})")
+            rule = once_read(f"{head} :- {', '.join(filter(None, one.body))}.")
+            self.rules.append(f"@[id = {unused(self.name, self.ids)}]\n{rule}")
+            self.ids.append(unused(self.name, self.ids))
+        self._declare(columns)
         self._note(known, columns)
+
+    def _declare(self, columns: Sequence[_Column]) -> None:
+        """Declare the view, with what it says and how it is asked for."""
+        said = ", ".join(f"{one.name.replace('_', ' ').strip()} {{{one.name}}}" for one in columns)
+        asked = ", ".join(f"?{one.name}" for one in columns)
+        declared = ", ".join(f"{one.name}: {one.kind.value}" for one in columns)
+        self.declared += [
+            f"// constat query '{self.name}({asked})'",
+            f"@[says = {print_text(f'{self.name.replace(chr(95), chr(32)).strip()}: {said}')}]",
+            f".decl {self.name}({declared})",
+        ]
 
     def _note(self, known: list[Stored], columns: Sequence[_Column]) -> None:
         """Let later statements of the file read this view."""
@@ -245,7 +285,7 @@ class _Select:
         arguments, exp = self.select.args, self.exp
         for part in ("limit", "offset"):
             if arguments.get(part):
-                raise _RefusedError(part.upper())
+                raise _RefusedError(part.upper(), node=arguments[part])
         if (
             arguments.get("with_")
             or arguments.get("with")
@@ -268,7 +308,8 @@ class _Select:
         self._use(begun.this)
         for join in self.select.args.get("joins") or ():
             if join.args.get("side") or join.args.get("method"):
-                raise _RefusedError("OUTER JOIN" if join.args.get("side") else "NATURAL JOIN")
+                what = "OUTER JOIN" if join.args.get("side") else "NATURAL JOIN"
+                raise _RefusedError(what, node=join)
             self._use(join.this)
             if join.args.get("on") is not None:
                 yield from self._parts(join.args["on"])
@@ -284,7 +325,7 @@ class _Select:
         if found is None:
             near = nearest(wanted, [one.table for one in self.known])
             hint = f"there is `{near}`" if near else "`constat catalog draft` declares a table"
-            raise _RefusedError(f"the table `{table.name}`, which no predicate reads,", hint)
+            raise _RefusedError(f"the table `{table.name}`, which no predicate reads,", hint, table)
         self.uses.append(_Use(found, (table.alias or table.name).casefold()))
 
     def _parts(self, condition: Any) -> Iterator[Any]:  # noqa: ANN401  as above
@@ -350,11 +391,10 @@ class _Select:
             return False
         one, other = self._of(condition.left), self._of(condition.right)
         if self._kind(one) is not self._kind(other):
-            raise _RefusedError(
-                f"`{condition.sql()}`, whose sides are {self._kind(one).value} and"
-                f" {self._kind(other).value},"
-            )
+            sides = f"{self._kind(one).value} and {self._kind(other).value}"
+            raise _RefusedError(f"`{condition.sql()}`, whose sides are {sides},", node=condition)
         self._unite(one, other)
+        self._remark_letters(self._variable(one), self._kind(one))
         return True
 
     def _variable(self, place: tuple[int, int]) -> str:
@@ -385,7 +425,7 @@ class _Select:
             case exp.Boolean():
                 return print_text(str(node.this).lower()), Kind.BOOL
             case exp.Null() | exp.Coalesce():
-                raise _RefusedError("NULL")
+                raise _RefusedError("NULL", node=node)
             case _ if outside and type(node).__name__ in _FOLDED:
                 return self._folded(node)
             case _:
@@ -401,11 +441,11 @@ class _Select:
             whole = kind is other is Kind.NUMBER and self.view.dialect in _DIVIDES_WHOLE
             if form == "Div" and not whole:
                 said = node.sql(dialect=self.view.dialect or None)[:60]
-                raise _RefusedError(f"`{said}`, whose quotient may be no whole number,")
+                raise _RefusedError(f"`{said}`, whose quotient may be no whole number,", node=node)
             both = other if isinstance(node.left, exp.Literal) else kind
             return f"{left} {_CALCULATED[form]} {right}", both
         if not isinstance(node, exp.Paren | exp.Neg | exp.Year | exp.Month | exp.Day):
-            raise _RefusedError(f"`{node.sql()[:60]}`", _INSTEAD.get(form.upper(), ""))
+            raise _RefusedError(f"`{node.sql()[:60]}`", _INSTEAD.get(form.upper(), ""), node)
         text, kind = self._value(node.this, outside=outside)
         if isinstance(node, exp.Paren):
             return f"({text})", kind
@@ -424,7 +464,7 @@ class _Select:
             sides = (self._condition(one, outside=outside) for one in (node.left, node.right))
             return f"({'; '.join(sides)})"
         if isinstance(node, exp.Is) and not (denied and isinstance(node.expression, exp.Null)):
-            raise _RefusedError("NULL")
+            raise _RefusedError("NULL", node=node)
         return self._compared(node, outside=outside, denied=denied)
 
     def _compared(self, node: Any, *, outside: bool, denied: bool) -> str:  # noqa: ANN401  as above
@@ -436,6 +476,8 @@ class _Select:
             "Is": ("this",),
         }.get(form, ("this", "expression") if form in _COMPARED else ())
         found = [self._value(node.args[one], outside=outside) for one in operands]
+        for text, kind in found:
+            self._remark_letters(text.removeprefix("?"), kind, ordered=form in _ORDERED)
         moments = any(kind is Kind.TIMESTAMP for _, kind in found)
         texts = [as_moment(text) if moments else text for text, _ in found]
         match form:
@@ -457,7 +499,7 @@ class _Select:
                 operator = _COMPARED[form]
                 return f"{texts[0]} {_DENIED[operator] if denied else operator} {texts[1]}"
             case _:
-                raise _RefusedError(f"`{node.sql()[:60]}`")
+                raise _RefusedError(f"`{node.sql()[:60]}`", node=node)
 
     # ------------------------------------------------------------------- what is given
 
@@ -482,6 +524,7 @@ class _Select:
         after = [self._condition(one, outside=True) for one in tests]
         self._remark(items, merged=not outside)
         self._remark_nulls()
+        self._remark_spelled()
         if outside:
             folds = [text for text, _ in self.folds.values()]
             self.body = [*self._grouped_atom(), *folds, *after]
@@ -502,6 +545,32 @@ class _Select:
                     f"equal rows of `{self.view.name}` are one row: it has no key of `{name}`"
                 )
                 return
+
+    def _remark_letters(self, said: str, kind: Kind, *, ordered: bool = False) -> None:
+        """Say where texts are compared in another way: rules compare them letter by letter."""
+        dialect = self.view.dialect
+        if kind is not Kind.SYMBOL or said.startswith('"'):
+            return
+        if dialect == "mysql":
+            self.view.remarks.append(
+                f"MySQL may take letters of both cases, and with accents, for equal in `{said}`;"
+                " rules do not"
+            )
+        elif ordered and dialect in {"postgres", "postgresql"}:
+            self.view.remarks.append(
+                f"PostgreSQL orders texts as its language does in `{said}`; rules by the numbers of"
+                " their letters in Unicode"
+            )
+
+    def _remark_spelled(self) -> None:
+        """Say what the declared query spells, where SQL has it as it is stored."""
+        for use in self.uses:
+            columns, name = use.stored.predicate.columns, use.stored.predicate.name
+            for place in sorted(use.stored.spelled & use.read.keys()):
+                self.view.remarks.append(
+                    f"`{columns[place].name}` is {columns[place].kind.value} here, as the query of"
+                    f" `{name}` spells it; SQL compares it as it is stored"
+                )
 
     def _remark_nulls(self) -> None:
         """Say what SQL leaves out and a rule does not know."""
@@ -546,6 +615,8 @@ class _Select:
     def _gather(self, group: Sequence[Any]) -> None:
         """Write the relation of the joined rows, which are counted and added up."""
         self.grouped = [self._variable(self._of(one)) for one in group]
+        for one in group:
+            self._remark_letters(self._variable(self._of(one)), self._kind(self._of(one)))
         kinds = {self._variable(self._of(one)): self._kind(self._of(one)) for one in group}
         self.keys: list[str] = []
         for number, use in enumerate(self.uses):
@@ -615,6 +686,7 @@ class _Select:
             cells.setdefault(name, f"?{name}" if mine else f"_{name}")
         cells |= {name: f"?{name}" for name in read if function != "count"}
         inside = ", ".join(f"{name} = {cell}" for name, cell in cells.items())
+        self._remark_letters(said, kind, ordered=True)
         variable = self._result(len(self.folds))
         asked = f"{function} {target}".strip()
         rows = self._rows_with(places)

@@ -10,6 +10,7 @@ import duckdb
 
 from constat import Session
 from constat.catalog.schema import SchemaManager
+from constat.logic import Kind, format_value
 from constat.project import load_project
 from constat.session.data_checks import check_data
 from constat.store.catalog import CatalogIndex
@@ -144,3 +145,116 @@ def all_are_asked(folder: Path, databases: str) -> None:
         found = check_data(session, (), 5)
         assert len(found) == len(OURS)
         assert {one.verdict.value for one in found} == {"PROVED"}
+
+
+STORED: dict[str, tuple[Kind, list[str], list[str]]] = {
+    "en": (
+        Kind.DECIMAL,
+        ["1,234.50", "12.00", "-3,000,000.25", "999.99"],
+        ["1234.5", "12", "-3000000.25", "999.99"],
+    ),
+    "mixed": (
+        Kind.DECIMAL,
+        ["1,234.5", "1234.25", "7", "0.125"],
+        ["1234.5", "1234.25", "7", "0.125"],
+    ),
+    "de": (Kind.DECIMAL, ["1.234,50", "12,00", "3,25", "-9,75"], ["1234.5", "12", "3.25", "-9.75"]),
+    "small": (Kind.DECIMAL, ["1,5", "12,25", "3,75", "9,5"], ["1.5", "12.25", "3.75", "9.5"]),
+    "swiss": (
+        Kind.DECIMAL,
+        ["1'234.50", "12.25", "3.50", "9.75"],
+        ["1234.5", "12.25", "3.5", "9.75"],
+    ),
+    "eur": (
+        Kind.DECIMAL,
+        ["\u20ac 1,234.50", "\u20ac 3.00", "\u20ac -12.75", "\u20ac 0.99"],
+        ["1234.5", "3", "-12.75", "0.99"],
+    ),
+    "pct": (Kind.DECIMAL, ["12 %", "3.5 %", "40 %", "7 %"], ["12", "3.5", "40", "7"]),
+    "us_day": (
+        Kind.DATE,
+        ["1/15/2024", "12/31/2023", "2/3/2022", "11/5/2021"],
+        ["2024-01-15", "2023-12-31", "2022-02-03", "2021-11-05"],
+    ),
+    "de_day": (
+        Kind.DATE,
+        ["15.01.2024", "31.12.2023", "03.02.2022", "05.11.2021"],
+        ["2024-01-15", "2023-12-31", "2022-02-03", "2021-11-05"],
+    ),
+    "moment": (
+        Kind.TIMESTAMP,
+        ["15.01.2024 10:30", "31.12.2023 00:00", "03.02.2022 23:59", "05.11.2021 07:05"],
+        [
+            "2024-01-15T10:30:00.000000Z",
+            "2023-12-31T00:00:00.000000Z",
+            "2022-02-03T23:59:00.000000Z",
+            "2021-11-05T07:05:00.000000Z",
+        ],
+    ),
+    "digits": (
+        Kind.DATE,
+        ["20240115", "20231231", "20220203", "20211105"],
+        ["2024-01-15", "2023-12-31", "2022-02-03", "2021-11-05"],
+    ),
+}
+"""Columns of texts: the kind they have to get, what is stored, and the values that this is."""
+_OPEN = ["01/02/2024", "03/04/2024", "05/06/2024", "07/08/2024"]
+_WRONG = {
+    "en": "1,23",
+    "mixed": "1,2345",
+    "de": "1.5",
+    "small": "1.50",
+    "swiss": "1'23.50",
+    "eur": "3.00",
+    "pct": "7",
+    "us_day": "31/31/2024",
+    "de_day": "1-2-2024",
+    "moment": "15.01.2024 25:30",
+    "digits": "20241301",
+}
+
+
+def stored_otherwise(text: str = "TEXT") -> list[str]:
+    """Write a table of them; its fifth row is NULL in each."""
+    listed = ", ".join(f"{name} {text}" for name in STORED)
+    rows = [[one[1][place] for one in STORED.values()] + [_OPEN[place]] for place in range(4)]
+    lines = [
+        f"({place + 1}, " + ", ".join(map(_quoted, row)) + ")" for place, row in enumerate(rows)
+    ]
+    lines.append("(5, " + ", ".join("NULL" for _ in (*STORED, "either")) + ")")
+    return [
+        f"CREATE TABLE odd (id INTEGER PRIMARY KEY, {listed}, either {text})",
+        f"INSERT INTO odd VALUES {', '.join(lines)}",
+    ]
+
+
+def wrong_row() -> str:
+    """Write a sixth row: for each column what is no value, or a number of another country."""
+    return f"INSERT INTO odd VALUES (6, {', '.join(_quoted(_WRONG[one]) for one in STORED)}, NULL)"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def drafted_otherwise(folder: Path, databases: str) -> None:
+    """Draft the table: each column gets its kind, and what nothing decides is said."""
+    (folder / "constat.yaml").write_text(databases, encoding="utf-8")
+    with Session(folder) as session:
+        drafted = session.draft_tables(["odd"])
+    (predicate,) = drafted.predicates
+    kinds = {one.name: one.kind for one in predicate.columns}
+    wanted = {name: one[0] for name, one in STORED.items()}
+    assert kinds == {"id": Kind.NUMBER, **wanted, "either": Kind.SYMBOL}
+    assert "CHECK: `either` means other values in other countries" in drafted.text
+    (folder / "drafted.dl").write_text(drafted.text, encoding="utf-8")
+    (folder / "constat.yaml").write_text(f"{databases}\nrules: [drafted.dl]\n", encoding="utf-8")
+
+
+def all_are_read(folder: Path) -> None:
+    """Each cell is its value; NULL is none that is known, nor is what no such text is."""
+    with Session(folder) as session:
+        for name, (kind, _, values) in STORED.items():
+            found = session.query(f"odd(id = ?id, {name} = ?x)").sure
+            shown = {number: format_value(cell, kind) for number, cell in found}
+            assert shown == dict(enumerate(values, 1)), name

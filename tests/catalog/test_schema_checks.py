@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat import Session
+from constat.catalog.connection import read_cell
 from constat.catalog.schema.checking import _is_forest, check, decide
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.drafting import MOST_COLUMNS
@@ -20,8 +23,18 @@ from constat.catalog.schema.words import identifier
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.listing import rewrite
-from constat.logic import Kind
-from tests.catalog.schema_worlds import duckdb_file, managed, shop, sqlite_file
+from constat.logic import Kind, find_locale
+from tests.catalog.schema_worlds import (
+    STORED,
+    all_are_read,
+    drafted_otherwise,
+    duckdb_file,
+    managed,
+    shop,
+    sqlite_file,
+    stored_otherwise,
+    wrong_row,
+)
 
 LIES = """
 CREATE TABLE rooms (code TEXT PRIMARY KEY);
@@ -408,3 +421,82 @@ def test_identifiers_are_names_of_the_language_and_differ(names: list[str]) -> N
         taken.append(identifier(name, taken, "c"))
     assert len(set(taken)) == len(taken)
     assert all(one.isascii() and one.isidentifier() for one in taken)
+
+
+def test_days_and_numbers_that_sqlite_stores_in_another_way_are_read(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", ";".join(stored_otherwise()))
+    drafted_otherwise(tmp_path, 'databases: {sales: "sqlite:///shop.sqlite"}')
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as base, base:
+        base.execute(wrong_row())
+    all_are_read(tmp_path)
+
+
+def test_days_and_numbers_that_duckdb_stores_in_another_way_are_read(tmp_path: Path) -> None:
+    duckdb_file(tmp_path / "shop.duckdb", *stored_otherwise())
+    drafted_otherwise(tmp_path, 'databases: {sales: "duckdb:///shop.duckdb"}')
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as base:
+        base.execute(wrong_row())
+    all_are_read(tmp_path)
+
+
+_WAYS = {
+    "en": ("en_US", ""),
+    "mixed": ("en_US", ""),
+    "de": ("de_DE", ""),
+    "small": ("de_DE", ""),
+    "swiss": ("de_CH", ""),
+    "eur": ("en_US", "\u20ac"),
+    "pct": ("en_US", "%"),
+    "us_day": ("en_US", ""),
+    "de_day": ("de_DE", ""),
+    "moment": ("de_DE", ""),
+}
+
+
+def _spoilt(text: str, chance: random.Random) -> str:
+    """Change a letter or two of a text: leave out, double, or put another in its place."""
+    letters = list(text)
+    for _ in range(chance.randrange(1, 3)):
+        at = chance.randrange(len(letters))
+        letters[at] = chance.choice(["", letters[at] * 2, *"0123456789.,-' /:%\u20ac"])
+        letters = list("".join(letters)) or ["0"]
+    return "".join(letters)
+
+
+def _value(text: str, kind: Kind) -> object:
+    try:
+        return read_cell(text, kind)
+    except ValueError:
+        return None
+
+
+@pytest.mark.parametrize("source", ["sqlite", "duckdb"])
+def test_no_text_is_read_as_another_value_than_its_country_gives_it(
+    tmp_path: Path, source: str
+) -> None:
+    chance = random.Random(22)
+    address = f'databases: {{sales: "{source}:///shop.{source}"}}'
+    if source == "sqlite":
+        sqlite_file(tmp_path / "shop.sqlite", ";".join(stored_otherwise()))
+    else:
+        duckdb_file(tmp_path / "shop.duckdb", *stored_otherwise())
+    decided = {one.column.name: one for one in managed(tmp_path, address).check("odd").columns}
+    base = sqlite3.connect(":memory:") if source == "sqlite" else duckdb.connect(":memory:")
+    base.execute("CREATE TABLE odd (was TEXT)")
+    for name, (locale, unit) in _WAYS.items():
+        kind, stored, _ = STORED[name]
+        reading, way = decided[name].reading, find_locale(locale)
+        assert reading is not None
+        assert way is not None
+        texts = {_spoilt(chance.choice(stored), chance) for _ in range(500)}
+        base.execute("DELETE FROM odd")
+        base.executemany("INSERT INTO odd VALUES (?)", [(one,) for one in texts])
+        spelled = reading.sql.replace(f'"{name}"', "was")
+        told = base.execute(f"SELECT was, {spelled} FROM odd").fetchall()
+        assert len(told) == len(texts)
+        for was, now in told:
+            found, meant = _value(now, kind), {_value(way.read(was, unit), kind), _value(was, kind)}
+            assert found is None or found in meant - {None}, (name, was, now)
+            # A plain number may be another one in another country.
+            assert found is None or not kind.numeric or found == _value(way.read(was, unit), kind)
+    base.close()

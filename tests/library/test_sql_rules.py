@@ -12,6 +12,8 @@ import pytest
 
 from constat import Session
 from constat.evaluation import Verdict
+from constat.library.sql_rules import Stored, import_sql
+from constat.logic import Column, Kind, Predicate
 from constat.session.answers import Computed
 from tests.cli.running import Ran, run
 
@@ -143,3 +145,58 @@ def test_what_sql_does_otherwise_is_said(clinic: Path) -> None:
     for one in ("ORDER BY is left out", "equal rows of `result` are one row", "UNION ALL"):
         assert one in (done.out + done.err)
     assert "C0460" in imported(clinic, "SELECT FROM WHERE").out
+
+
+FILE: Final = """\
+CREATE VIEW heavy AS
+SELECT id, weight FROM animal WHERE weight > 5;
+
+CREATE VIEW lost AS
+SELECT o.id
+FROM owner o
+LEFT JOIN animal a ON a.owner = o.id;
+SELECT name FROM ownr;
+"""
+
+
+def test_each_statement_is_taken_or_refused_where_it_stands(clinic: Path) -> None:
+    done = imported(clinic, FILE, "--output", "rules/own.dl")
+    own = clinic / "rules" / "own.dl"
+    text = own.read_text("utf-8")
+    own.unlink()
+    assert done.code == 2
+    assert "own.sql:7:11" in done.out
+    assert "own.sql:8:18" in done.out
+    assert '@[says = "heavy: id {id}, weight {weight}"]' in text
+    assert "@[id = heavy]" in text
+    assert "// constat query 'heavy(?id, ?weight)'" in text
+    assert "lost" not in text
+
+
+MYSQL: Final = Stored(
+    Predicate(
+        "town", (Column("name", "symbol", Kind.SYMBOL), Column("people", "number", Kind.NUMBER))
+    ),
+    "town",
+    ("name", "people"),
+    frozenset({1}),
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "dialect", "said"),
+    [
+        ("name = 'Rome'", "mysql", "for equal in `name`"),
+        ("name IN ('Rome')", "mysql", "for equal in `name`"),
+        ("name < 'Rome'", "postgres", "as its language does in `name`"),
+        ("people > 5", "sqlite", "`people` is number here, as the query of `town` spells it"),
+        ("name = 'Rome'", "postgres", ""),
+        ("name = 'Rome'", "sqlite", ""),
+    ],
+)
+def test_what_a_source_compares_in_another_way_is_said(
+    condition: str, dialect: str, said: str
+) -> None:
+    found = import_sql(f"SELECT name FROM town WHERE {condition}", "x.sql", [MYSQL], dialect)
+    told = [one.message for one in found.diagnostics]
+    assert any(said in one for one in told) if said else not any("`name`" in one for one in told)

@@ -8,9 +8,17 @@ import pytest
 
 from constat.authoring.fragments import check_query
 from constat.logic import Column, Kind, Predicate, Source
+from tests.catalog.schema_worlds import (
+    all_are_read,
+    drafted_otherwise,
+    stored_otherwise,
+    wrong_row,
+)
 from tests.servers.building import opened
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.servers.leasing import ServedDatabase
 
 
@@ -49,3 +57,12 @@ def test_mistakes_and_other_tables_are_found_without_running(filled: ServedDatab
     assert "gives 2 columns" in problems(filled, "SELECT a, a AS b FROM t")[0]
     assert problems(filled, "SELECT a FROM t WHERE CAST(a AS CHAR(9)) LIKE '%1'", 10_000) == []
     assert problems(filled, "DELETE FROM t")
+
+
+def test_days_and_numbers_that_are_stored_in_another_way_are_read(
+    source: ServedDatabase, tmp_path: Path
+) -> None:
+    source.run(*stored_otherwise("VARCHAR(40)"))
+    drafted_otherwise(tmp_path, f'databases: {{sales: {{uri: "{source.uri}"}}}}')
+    source.run(wrong_row())
+    all_are_read(tmp_path)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import field, replace
+from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +17,14 @@ from constat.catalog.connection import (
     read_cell,
     read_column,
 )
-from constat.catalog.file_tables import century_said, is_grouped, null_said, short_days
+from constat.catalog.file_tables import (
+    century_said,
+    guess_cells,
+    is_grouped,
+    null_said,
+    short_days,
+    ways_of,
+)
 from constat.catalog.guard import guard
 from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of, shortened
 from constat.catalog.schema.introspection import reading
@@ -32,7 +41,8 @@ from constat.catalog.schema.samples import (
 from constat.catalog.schema.words import singular, words_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.frozen import frozen
-from constat.logic import Kind, format_value, null_words
+from constat.logic import PLAIN, Kind, format_value, null_words
+from constat.project.files import TableFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +52,7 @@ if TYPE_CHECKING:
     from constat.catalog.connection import Cell, Connection, RawRow
     from constat.catalog.guard import Guarded, Output
     from constat.catalog.schema.described import ColumnSchema, Relationship, TableSchema
-    from constat.logic import Column, Predicate
+    from constat.logic import Column, Locale, Predicate
     from constat.project import Project
 
 _GUESSED: Final = (Kind.NUMBER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
@@ -60,6 +70,7 @@ _NEARLY_ALL: Final = 0.9
 """Which share of the rows has a value of its own, in a column called a key, and in another."""
 _EXAMPLES: Final = 3
 _LEAST_SEEN: Final = 4
+_STORED: Final = frozenset({"table", "view"})
 _STRANGE: Final = 20
 """Of so many values one may be of another kind than all others; of four values one."""
 
@@ -74,7 +85,8 @@ class Decided:
     most cells have one of a few values, `full` that all rows were counted and none has NULL. All
     texts but those at the places `strange` spell a value of the kind `almost`. Where they are
     `grouped` each may be a fraction, or a thousand and more; where they are `folded` the source
-    takes upper and lower case for equal.
+    takes upper and lower case for equal. `reading` spells values of the kind in the source; where
+    several `ways` to read them differ, none of these is taken.
     """
 
     column: ColumnSchema
@@ -90,6 +102,23 @@ class Decided:
     almost: Kind | None = None
     grouped: bool = False
     folded: bool = False
+    reading: Reading | None = None
+    ways: tuple[Reading, ...] = ()
+
+
+@frozen
+class Reading:
+    """How a source spells what it stores in another way: `sql` in its own dialect.
+
+    `way` says what that looks like, `stored` is the kind that it has as it stands; `unit` stands
+    beside each of the numbers.
+    """
+
+    kind: Kind
+    sql: str
+    way: str
+    unit: str = ""
+    stored: Kind = Kind.SYMBOL
 
 
 def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decided:
@@ -515,6 +544,158 @@ def _in_sqlite(label: str, kind: Kind) -> str:
     return odd
 
 
+def _reading(
+    one: Decided, texts: Sequence[str], way: Locale, unit: str, dialect: str
+) -> tuple[Reading, dict[str, str]] | None:
+    """Write what spells texts of a locale plainly, and what it has to give for each of them."""
+    expected = {text: way.read(text, unit) for text in texts}
+    spelled = decide(one.column, tuple(expected.values()), typed=True)
+    if spelled.kind in {None, Kind.SYMBOL, Kind.BOOL}:
+        return None
+    days = spelled.kind in {Kind.DATE, Kind.TIMESTAMP}
+    sql = _days(one, texts, way) if days else _numbers(one, texts, way, dialect)
+    if not sql:
+        return None
+    said = way.day.replace("Y", "YYYY").replace("m", "MM").replace("d", "DD")
+    said += " hh:mm" if spelled.kind is Kind.TIMESTAMP else ""
+    if not days:
+        grouped = any(way.group in text for text in texts)
+        said = " ".join(filter(None, (way.number(_LARGE if grouped else _SMALL), unit)))
+    return Reading(spelled.kind, _in_dialect(sql, dialect), said, unit), expected
+
+
+_SMALL: Final = Decimal("234.50")
+_LARGE: Final = Decimal("1234.50")
+
+
+def _in_dialect(sql: str, dialect: str) -> str:
+    """Give an expression that is written in PostgreSQL's words, or SQLite's own, as a source's."""
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+
+    read = "sqlite" if dialect == "sqlite" else "postgres"
+    return written(sqlglot.parse_one(sql, dialect=read), dialect)
+
+
+def _label(one: Decided) -> str:
+    return written(column_of(one.column.name), "postgres")
+
+
+def _days(one: Decided, texts: Sequence[str], way: Locale) -> str:
+    """Put the parts of a day in order, by where they stand; what is no day stays as it is.
+
+    Digits are not looked at: parts that are none make no day, and whoever reads it sees that.
+    """
+    x = _label(one)
+    digits = {"Y": r"\d{4}", "m": r"(\d+)", "d": r"(\d+)"}
+    form = re.compile("".join(digits.get(letter, re.escape(letter)) for letter in way.day))
+    short = any(found and 1 in map(len, found.groups()) for found in map(form.match, texts))
+    cases = []
+    for month, day in ((2, 2), (1, 2), (2, 1), (1, 1)) if short else ((2, 2),):
+        widths = {"Y": 4, "m": month, "d": day}
+        pattern = "".join("_" * widths.get(letter, 0) or letter for letter in way.day)
+        at = {
+            letter: sum(widths.get(each, 1) for each in way.day[: way.day.index(letter)]) + 1
+            for letter in widths
+        }
+        parts = [
+            ("'0' || " if width == 1 else "") + f"substr({x}, {at[letter]}, {width})"
+            for letter, width in widths.items()
+        ]
+        spelled = " || '-' || ".join(parts)
+        timed = f"{spelled} || substr({x}, {len(pattern) + 1})"
+        if any(len(text) > len(pattern) for text in texts) and any(":" in text for text in texts):
+            cases.append(f"WHEN {x} LIKE '{pattern} %' THEN {timed}")
+        else:
+            cases.append(f"WHEN {x} LIKE '{pattern}' THEN {spelled}")
+    return f"CASE {' '.join(cases)} ELSE {x} END"
+
+
+def _numbers(one: Decided, texts: Sequence[str], way: Locale, dialect: str) -> str:
+    """Take groups and unit away from numbers that are written so; what is not so becomes none.
+
+    A text that another country writes may be a number as it stands, and another one.
+    """
+    x = value = _label(one)
+    digits = [re.split(r"(\d(?:.*\d)?)", text, maxsplit=1) for text in texts]
+    before = {parts[0].rstrip("+-") for parts in digits}
+    behind = {parts[-1] for parts in digits}
+    if len(before) > 1 or len(behind) > 1:
+        return ""
+    conditions = []
+    (front,), (end,) = before, behind
+    if front:
+        conditions.append(f"substr({x}, 1, {len(front)}) = {_literal(front)}")
+        value = f"substr({x}, {len(front) + 1})"
+    if end:
+        conditions.append(f"substr({x}, length({x}) - {len(end) - 1}) = {_literal(end)}")
+        value = f"substr({value}, 1, length({value}) - {len(end)})"
+    spelled = f"replace({value}, {_literal(way.group)}, '')" if way.group else value
+    if way.mark != ".":
+        spelled = f"replace({spelled}, {_literal(way.mark)}, '.')"
+    numbers = [text[len(front) : len(text) - len(end)] for text in texts]
+    conditions += filter(None, [_grouped_so(value, spelled, numbers, way, dialect)])
+    none = f"{x} || ' is not written so'"
+    return f"CASE WHEN {' AND '.join(conditions)} THEN {spelled} ELSE {none} END"
+
+
+def _grouped_so(value: str, spelled: str, numbers: Sequence[str], way: Locale, dialect: str) -> str:
+    """Write that groups stand where they have to, and the mark once.
+
+    SQLite has no patterns: there a number is written anew, as it has to be.
+    """
+    group, mark = _literal(way.group), _literal(way.mark)
+    if dialect != "sqlite":
+        some = f"([1-9][0-9]{{0,2}}([{way.group}][0-9]{{3}})+|[0-9]+)" if way.group else "[0-9]+"
+        return f"{value} ~ " + _literal(f"^-?{some}([{way.mark}][0-9]+)?$")
+    if not way.group:
+        return ""
+    if not any(way.group in one for one in numbers):
+        return f"instr({value}, {group}) = 0"
+    places = {len(one.partition(way.mark)[2]) for one in numbers}
+    if len(places) == 1 and all(way.number(_number(one, way)) == one for one in numbers):
+        anew = f"printf('%,d', {spelled})"
+        anew = anew if way.group == "," else f"replace({anew}, ',', {group})"
+        end = f"substr({spelled}, -{max(places) + 1})" if max(places) else "''"
+        end = f"replace({end}, '.', {mark})" if way.mark != "." else end
+        return f"{value} = {anew} || {end}"
+    at = f"instr({value} || {mark}, {mark})"
+    whole, rest = f"substr({value}, 1, {at} - 1)", f"substr({value}, {at})"
+    anew = f"replace(printf('%,d', replace({whole}, {group}, '')), ',', {group})"
+    return f"instr({rest}, {group}) = 0 AND {whole} IN (replace({whole}, {group}, ''), {anew})"
+
+
+def _number(text: str, way: Locale) -> Decimal:
+    return Decimal(way.read_number(text) or "0")
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+_DAY_OF_DIGITS: Final = re.compile(r"(?:19|20)\d{6}\Z", re.ASCII)
+
+
+def _numbered_days(
+    one: Decided, cells: Sequence[Cell], dialect: str
+) -> tuple[Reading, dict[str, str]] | None:
+    """Read 20250131 as a day, where all numbers of a column that names nothing are such."""
+    values = {str(cell) for cell in cells if cell is not None}
+    if one.kind is not Kind.NUMBER or len(values) < _LEAST_SEEN:
+        return None
+    if set(words_of(one.column.name)[-1:]) & (_LIKE_A_KEY | _NAMING):
+        return None
+    if not all(map(_DAY_OF_DIGITS.match, values)):
+        return None
+    expected = {text: f"{text[:4]}-{text[4:6]}-{text[6:]}" for text in values}
+    if _unreadable(tuple(expected.values()), Kind.DATE):
+        return None
+    x = f"CAST({_label(one)} AS TEXT)"
+    parts = f"substr({x}, 1, 4) || '-' || substr({x}, 5, 2) || '-' || substr({x}, 7, 2)"
+    sql = f"CASE WHEN {x} LIKE '________' THEN {parts} ELSE {x} END"
+    reading = Reading(Kind.DATE, _in_dialect(sql, dialect), "YYYYMMDD", stored=Kind.NUMBER)
+    return reading, expected
+
+
 def _is_of(cell: Cell, column: Column) -> bool:
     try:
         read_column(cell, column)
@@ -714,7 +895,7 @@ class _Checking:
         looked = {
             one.column.name: one.kind
             for one in decided
-            if one.kind is not None and not one.cast and one.almost is None
+            if one.kind and not (one.cast or one.almost or one.reading)
         }
         try:
             found = beyond(self._connection, self._source(), looked, self._seconds)
@@ -750,6 +931,8 @@ class _Checking:
         decided = tuple(
             decide(one, cells.get(one.name, ()), typed=self._typed) for one in self._columns
         )
+        if self._table.kind in _STORED and self._connection.dialect in _ENFORCING:
+            decided = tuple(self._read_in_source(decided, cells))
         self._letters = {
             name: found for name, column in cells.items() if (found := _lettered(column))
         }
@@ -766,6 +949,67 @@ class _Checking:
                 if told not in said:
                     said.append(told)
         return decided, len(rows)
+
+    def _read_in_source(
+        self, decided: Sequence[Decided], cells: Mapping[str, Sequence[Cell]]
+    ) -> Iterator[Decided]:
+        """Have the source spell days and numbers that it stores in another way, where it can."""
+        texts: dict[str, list[str]] = {}
+        for one in decided:
+            values = [cell for cell in cells.get(one.column.name, ()) if cell is not None]
+            if (
+                one.kind is Kind.SYMBOL
+                and not one.cast
+                and all(isinstance(cell, str) for cell in values)
+            ):
+                texts[one.column.name] = [str(cell) for cell in values]
+        texts = {name: one for name, one in texts.items() if len({*one}) >= _LEAST_SEEN}
+        guessed, _ = guess_cells(TableFiles(""), texts)
+        dialect = self._connection.dialect
+        linked = {name for one in self._table.relationships for name in one.columns}
+        linked.update(self._table.key if len(self._table.key) == 1 else ())
+        for one in decided:
+            name, label = one.column.name, one.column.name.lower()
+            if name in linked or label in guessed.null:
+                yield one
+            elif name not in texts:
+                days = _numbered_days(one, cells.get(name, ()), dialect)
+                yield self._proven(one, days) if days else one
+            elif ways := ways_of(texts[name]):
+                listed = [_reading(one, texts[name], way, "", dialect) for way in ways]
+                yield replace(one, ways=tuple(each for each, _ in filter(None, listed)))
+            elif label in guessed.locale or label in guessed.unit:
+                unit, way = guessed.unit.get(label, ""), guessed.locale.get(label, PLAIN)
+                yield self._proven(one, _reading(one, texts[name], way, unit, dialect))
+            else:
+                yield one
+
+    def _proven(self, one: Decided, found: tuple[Reading, Mapping[str, str]] | None) -> Decided:
+        """Take a reading that gives each of these texts what it has to give, as the source says."""
+        if found is None:
+            return one
+        reading, expected = found
+        try:
+            told = self._spelled(one.column.name, reading.sql)
+        except (SourceFailureError, QueryMistakeError):
+            return one
+        if any(expected.get(str(was), now) != now for was, now in told):
+            return one
+        spelled = decide(one.column, tuple(expected.values()), typed=True)
+        return replace(
+            one, kind=reading.kind, places=spelled.places, reading=reading, almost=None, strange=()
+        )
+
+    def _spelled(self, name: str, sql: str) -> list[RawRow]:
+        import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        dialect = self._connection.dialect
+        spelling = sqlglot.parse_one(sql, dialect=dialect)
+        first = exp.select(column_of(name), exp.alias_(spelling, "spelled", quoted=True))
+        first = first.from_(source_of(self._table)).limit(_ROWS)
+        rows = ask(self._connection, first, self._seconds)
+        return [row for row in rows if row[0] is not None]
 
     def _beginning(self, columns: Sequence[ColumnSchema]) -> list[RawRow]:
         """Read some rows as an evaluation would; columns of foreign types as text."""

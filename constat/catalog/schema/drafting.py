@@ -338,6 +338,7 @@ def _predicate(
         name = identifier(one.column.name, columns, "c")
         label = one.column.name.lower()
         unit = setting.unit.get(label, "") if setting is not None else ""
+        unit = one.reading.unit if one.reading is not None else unit
         kind = Kind.SYMBOL if _is_open(one, setting) else one.kind or Kind.SYMBOL
         columns[name] = DraftedColumn(name, one, kind, one.cast, unit)
     name = identifier(table.name, (), "t")
@@ -434,6 +435,7 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     elif one.checked.repeated:
         yield "// Equal rows are one row here: a sum takes each of their values once."
     yield from _near_key(one)
+    yield from (line for each in one.columns for line in _read_so(each))
     yield from map(_almost, filter(lambda each: each.decided.almost, one.columns))
     yield from _folded(one)
     yield from _without_null(one)
@@ -486,6 +488,23 @@ def _without_null(one: DraftedPredicate) -> Iterator[str]:
 
 
 _MOST_WITHOUT: Final = 3
+
+
+def _read_so(column: DraftedColumn) -> Iterator[str]:
+    """Say how the query reads what is stored in another way, or the edits that would."""
+    name, reading = column.name, column.decided.reading
+    if reading is not None and column.kind is reading.kind:
+        plain = written(_plain(column_of(column.decided.column.name)), "sqlite")
+        kind, stored = reading.kind.value, reading.stored.value
+        yield f"// `{name}` is stored like {_comment(reading.way)}, and made a {kind} by the query:"
+        yield "// a cell that is not so leaves its row unknown. To have it as it stands"
+        yield f"// write `{name}: {stored}`, and `{plain}` in the query."
+    if column.decided.ways:
+        yield f"// CHECK: `{name}` means other values in other countries, so it is left a text."
+        yield "// Where it is known which, write one of these in place of its name in the query:"
+        for way in column.decided.ways:
+            yield f"//   {way.sql}"
+            yield f"//   and `{name}: {way.kind.value}`, where it is like {_comment(way.way)}"
 
 
 def _almost(column: DraftedColumn) -> str:
@@ -726,6 +745,7 @@ def _unsound(findings: Sequence[Diagnostic]) -> bool:
 
 
 def _query(one: DraftedPredicate, dialect: str) -> str:
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     columns = []
@@ -733,6 +753,13 @@ def _query(one: DraftedPredicate, dialect: str) -> str:
         if column.numbers_lines:
             number = exp.Add(this=exp.column("rowid"), expression=exp.Literal.number(1))
             columns.append(exp.alias_(number, column.name))
+            continue
+        reading = column.decided.reading
+        if reading is not None and column.kind is reading.kind:
+            spelled = sqlglot.parse_one(reading.sql, dialect=dialect)
+            for found in spelled.find_all(exp.Column):
+                _plain(found)
+            columns.append(exp.alias_(spelled, column.name, quoted=not is_plain(column.name)))
             continue
         read = _plain(column_of(column.decided.column.name))
         columns.append(as_text(read) if column.cast else read)
