@@ -322,7 +322,7 @@ _STYLES = ("id", "percent", "places", "unit", "year")
 _DISCLOSURE = ("confidential", "personal")
 OF_COLUMNS = (*_DISCLOSURE, "description", "given", "null", "nullable", *_STYLES)
 _ATTRIBUTES_MOST_PLACES = 12
-OF_RULES = (*_ANYWHERE, "confidence", "floor", "id", "reason", "reasons")
+OF_RULES = (*_ANYWHERE, "cites", "confidence", "floor", "id", "reason", "reasons")
 
 
 def check_attributes(draft: Draft) -> None:

@@ -363,8 +363,8 @@ No text can set it: the name of an attribute in a rule file has at most one poin
 
 
 _SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
-# Sentences in all forms and languages, and reason codes.
-_TOLD: Final = regex(r"says(?:_not|_unknown)?(?:\..+)?|reasons|reason\..+")
+# Sentences in all forms and languages, reason codes, and what a rule cites.
+_TOLD: Final = regex(r"says(?:_not|_unknown)?(?:\..+)?|reasons|reason\..+|cites")
 
 
 @frozen

@@ -52,6 +52,34 @@ def test_a_library_says_of_its_citations_what_was_checked_and_what_was_not(folde
     assert "source" in page
 
 
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_what_the_page_of_a_library_says_of_sources_its_rules_cite(folder: Path) -> None:
+    """A row `| EXE1, GRO1 to GRO5 | ... | GDPR Article 17(1) | |`: each of these rules cites it."""
+    texts = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.dl")))
+    cited = dict(re.findall(r'@\[id = (\w+)\]\n@\[cites = "(.+)"\]', texts))
+    assert len(cited) == texts.count("@[cites = ")
+    for rules, source in sourced(folder):
+        for rule in rules:
+            assert rule in cited, f"{rule} cites nothing, and the page says {source}"
+            article = re.search(r"\d+", re.sub(r"\d+/\d+|\(EU\) \d+|SP \d+-\d+", "", source))
+            told = article is None or article[0] in cited[rule]
+            assert told or source.startswith("as "), f"{rule} cites {cited[rule]}, not {source}"
+
+
+def sourced(folder: Path) -> list[tuple[list[str], str]]:
+    """The rules of each row of a library's table of sources, and their source."""
+    found = []
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    for named, source in re.findall(r"^\| ([A-Z]{3}\d[^|]*) \| [^|]+ \| ([^|]+) \|", page, re.M):
+        rules: list[str] = []
+        for one in named.split(", "):
+            first, _, last = one.partition(" to ")
+            numbers = range(int(first[3:]), int(last[3:] or first[3:]) + 1) if first[3:] else ()
+            rules += [f"{first[:3]}{number}" for number in numbers]
+        found.append((rules, source.strip()))
+    return found
+
+
 @RUN_WHOLE
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
 def test_all_cases_of_a_library_are_as_expected(folder: Path) -> None:

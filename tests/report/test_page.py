@@ -19,9 +19,10 @@ from constat.proof.levels import LEVEL_WORDS
 from constat.proof.report.explanation import opening
 from constat.proof.report.markup import level_of
 from constat.proof.report.page import sections, to_html
+from constat.proof.report.pdf import paper
 from tests.check.catalog import GOOD
 from tests.check.catalog import good as good_certificate
-from tests.proof.asking import Table, analysed, ask, certificate
+from tests.proof.asking import VIP, Table, analysed, ask, certificate, vip_tables
 from tests.report.certificates import (
     PAYLOADS,
     VERDICTS,
@@ -454,3 +455,21 @@ def test_the_weakest_links_that_are_left_out_are_counted() -> None:
     page = to_html(certificate(ask(program, "full()", {"item": said})))
     where = page[page.index("It is that of step") :]
     assert where[: where.index("</dd>")].endswith(" and 2 more.")
+
+
+def test_a_page_says_what_a_rule_cites_and_an_approval_is_bound_to_it() -> None:
+    law = "Act on Tiers, section 3(1), at https://example.org/act"
+    cited = VIP.replace("is_vip(?c) :- revenue", f'@[cites = "{law}"]\nis_vip(?c) :- revenue')
+    pages = []
+    for text in (VIP, cited):
+        content = certificate(ask(analysed(text), "is_vip(C1)", vip_tables()))
+        account = account_of(content)
+        texts = (paper(account), to_html(content), to_markdown(content))
+        pages.append((account.document.rule_digests, *texts))
+    (before, *without), (after, on_paper, html, markdown) = pages
+    assert all("cites" not in one.lower() for one in without)
+    for page in (on_paper, html):
+        assert f"<p>It cites {law}.</p>" in page
+        assert f"<dt>Cites<dd>{law}" in page
+    assert "cites Act on Tiers, section 3(1), at https&#58;//example.org/act" in markdown
+    assert len(set(after) - set(before)) == 1

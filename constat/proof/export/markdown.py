@@ -127,6 +127,8 @@ def _whose(account: Account) -> str:
         given = [one for one in document.header["approvals"] if one["rule"] == digest]
         told += [f"approved by {escaped(one['by'])} on {escaped(one['at'])}" for one in given]
         told += [] if given else ["**nobody approved this rule**"]
+        cites = document.program.rules[place].attributes.get("cites")
+        told += [f"cites {escaped(cites)}"] if cites else []
         lines.append(f"- {escaped(rule['id'])}: {', '.join(told)}")
     return "\n".join(["## By whose rule", "", *lines]) if lines else ""
 

@@ -318,6 +318,7 @@ def _people(account: Account, place: int) -> tuple[tuple[str, str], ...]:
     titles = (("Author", "author"), ("Owner", "owner"), ("Version", "version"))
     return (
         *((title, text(rule.get(name) or "")) for title, name in titles),
+        ("Cites", text(account.document.program.rules[place].attributes.get("cites", ""))),
         ("Approval", said_of_approval(account.document, place)),
         ("Hash", code(account.document.rule_digests[place])),
     )

@@ -509,11 +509,13 @@ def _rule_said(account: Account, place: int) -> str:
             f"<p><strong>Its words say</strong> “{text(denied)}”, and the rule checks of nothing "
             "that it is not so.</p>"
         )
+    cites = rule.attributes.get("cites")
+    source = f"<p>It cites {text(cites)}.</p>" if cites else ""
     approval = capital(said_of_approval(document, place))
     approved = f" <b>{approval}.</b>" if approval else ""
     return (
         f'Rule <a href="#r{place}">{rule_name(rule.id)}</a>{version}{whose}.{approved}'
-        f"<p>{words}</p>{needs}{unlike}"
+        f"<p>{words}</p>{needs}{unlike}{source}"
     )
 
 
