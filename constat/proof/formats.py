@@ -36,33 +36,32 @@ class Format:
     """Writes it in the language of a locale, where it can."""
 
 
-def _html(certificate: bytes) -> str | bytes:
+def _html(certificate: bytes, locale: str = "") -> str | bytes:
     from constat.proof.report.page import to_html  # noqa: PLC0415  loaded when it is used
+    from constat.proof.sentences import speech_in  # noqa: PLC0415  loaded when it is used
 
-    return to_html(certificate)
+    return to_html(certificate, speech_in(locale))
 
 
-def _markdown(certificate: bytes) -> str | bytes:
+def _markdown(certificate: bytes, locale: str = "") -> str | bytes:
     from constat.proof.export.markdown import to_markdown  # noqa: PLC0415  loaded when it is used
+    from constat.proof.sentences import speech_in  # noqa: PLC0415  loaded when it is used
 
-    return to_markdown(certificate)
-
-
-def _letter(certificate: bytes) -> str | bytes:
-    return _letter_in(certificate, "")
+    return to_markdown(certificate, speech_in(locale))
 
 
-def _letter_in(certificate: bytes, locale: str) -> str | bytes:
+def _letter(certificate: bytes, locale: str = "") -> str | bytes:
     from constat.proof.export.letter import to_letter  # noqa: PLC0415  loaded when it is used
     from constat.proof.sentences import speech_in  # noqa: PLC0415  loaded when it is used
 
     return to_letter(certificate, speech_in(locale))
 
 
-def _pdf(certificate: bytes) -> str | bytes:
+def _pdf(certificate: bytes, locale: str = "") -> str | bytes:
     from constat.proof.report.pdf import to_pdf  # noqa: PLC0415  loaded when it is used
+    from constat.proof.sentences import speech_in  # noqa: PLC0415  loaded when it is used
 
-    return to_pdf(certificate)
+    return to_pdf(certificate, speech_in(locale))
 
 
 def _svg(certificate: bytes) -> str | bytes:
@@ -180,14 +179,14 @@ def _lean_ordered(certificate: bytes) -> str | bytes:
 
 
 FORMATS: Final = (
-    Format("html", "a report for people, which checks itself", ".html", _html),
-    Format("markdown", "a report to paste into a ticket", ".md", _markdown),
+    Format("html", "a report for people, which checks itself", ".html", _html, write_in=_html),
+    Format("markdown", "a report to paste into a ticket", ".md", _markdown, write_in=_markdown),
     Format(
         "letter",
         "a draft of the notice of a decision, with its reasons",
         ".md",
         _letter,
-        write_in=_letter_in,
+        write_in=_letter,
     ),
     Format(
         "pdf",
@@ -196,6 +195,7 @@ FORMATS: Final = (
         _pdf,
         binary=True,
         extra="pdf",
+        write_in=_pdf,
     ),
     Format("svg", "a drawing", ".svg", _svg),
     Format("dot", "a drawing by Graphviz", ".dot", _dot),

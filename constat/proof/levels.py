@@ -7,7 +7,9 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.logic import Spoken
 from constat.proof.instances import NegativeCode, PositiveCode
+from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from constat.proof.instances import AggregateCode
     from constat.proof.outside import Covered
     from constat.proof.proofs import Proof
+    from constat.proof.sentences import Speech
 
 MILLION: Final = 1_000_000
 
@@ -58,24 +61,32 @@ COMMITTED: Final = "C2"
 """Written into certificates afterwards (``committing``): a proof knows of no roots."""
 INLINE: Final = "C3"
 DERIVED: Final = "C4"
-LEVEL_WORDS: Final = MappingProxyType(
+LEVELS: Final = MappingProxyType(
     {
-        DECLARED: "somebody declares that nothing is missing",
-        RERUNNABLE: "a query that can be run again",
-        COMMITTED: "rows that a signed snapshot commits to",
-        INLINE: "all rows are shown",
-        DERIVED: "it follows from what is shown",
+        DECLARED: Spoken(
+            "somebody declares that nothing is missing", "jemand erklärt, dass nichts fehlt"
+        ),
+        RERUNNABLE: Spoken(
+            "a query that can be run again", "eine Abfrage, die sich wiederholen lässt"
+        ),
+        COMMITTED: Spoken(
+            "rows that a signed snapshot commits to",
+            "Zeilen, die ein unterschriebener Abzug festhält",
+        ),
+        INLINE: Spoken("all rows are shown", "alle Zeilen sind gezeigt"),
+        DERIVED: Spoken("it follows from what is shown", "es folgt aus dem, was gezeigt ist"),
     }
 )
 """What completeness rests on, for people."""
+LEVEL_WORDS: Final = MappingProxyType({name: one.english for name, one in LEVELS.items()})
 CLOSING: Final = frozenset({"closure", "fall-through"})
 
 
-def level_text(level: str | None) -> str:
+def level_text(level: str | None, speech: Speech = PLAIN) -> str:
     """Return a level with what it says; nothing where there is none."""
     # A certificate that nobody has checked may say anything.
-    words = LEVEL_WORDS.get(level or "")
-    return f"{level}: {words}" if words else level or ""
+    spoken = LEVELS.get(level or "")
+    return f"{level}: {speech.said(spoken)}" if spoken else level or ""
 
 
 class Completeness:

@@ -31,6 +31,7 @@ from constat.proof.instances import (
     opened,
 )
 from constat.proof.sentences import (
+    PLAIN,
     Instance,
     describe_fact,
     describe_pattern,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         RuleCode,
         ThresholdCode,
     )
+    from constat.proof.sentences import Speech
     from constat.proof.slices import Slice
 
 # The gap lies between 0 (any change turns it) and 1 (nothing is known to be near), and among
@@ -87,42 +89,43 @@ class Distance:
     gap: Fraction
 
 
-def distance(operator: str, left: Value, right: Value, kind: Kind) -> Distance:
+def distance(
+    operator: str, left: Value, right: Value, kind: Kind, speech: Speech = PLAIN
+) -> Distance:
     """Measure how far a comparison that fails is from holding."""
     if operator == "!=":
         # Equal values: whatever changes, changes it.
         return Distance("", Fraction(0))
     if kind.numeric:
-        return _of_numbers(left, right, kind)
+        return _of_numbers(left, right, kind, speech)
     if kind is Kind.DATE:
-        return _of_days(abs(days_between(str(left), str(right))))
+        return _of_days(abs(days_between(str(left), str(right))), speech)
     if kind is Kind.TIMESTAMP:
-        return _of_seconds(abs(_moment(str(left)) - _moment(str(right))))
+        return _of_seconds(abs(_moment(str(left)) - _moment(str(right))), speech)
     if kind is Kind.SYMBOL and operator == "=":
         return _of_texts(str(left), str(right))
     return Distance("", FARTHEST)
 
 
-def _of_numbers(left: Value, right: Value, kind: Kind) -> Distance:
+def _of_numbers(left: Value, right: Value, kind: Kind, speech: Speech) -> Distance:
     one, other = Fraction(left), Fraction(right)
     off = abs(one - other)
     whole = abs(one) + abs(other)
     shown: Value = abs(left - right)  # type: ignore[operator]  # numbers of one kind
-    return Distance(show_value(shown, kind), off / whole if whole else Fraction(0))
+    return Distance(show_value(shown, kind, "", speech), off / whole if whole else Fraction(0))
 
 
-def _of_days(days: int) -> Distance:
-    text = f"{days:,} day" + ("" if days == 1 else "s")
-    return Distance(text, Fraction(days, days + _YEAR_DAYS))
+def _of_days(days: int, speech: Speech) -> Distance:
+    return Distance(speech.counted(days, "day"), Fraction(days, days + _YEAR_DAYS))
 
 
-def _of_seconds(microseconds: int) -> Distance:
+def _of_seconds(microseconds: int, speech: Speech) -> Distance:
     whole = Fraction(microseconds, 1_000_000)
     seconds = microseconds // 1_000_000
     if seconds >= 2 * _DAY:
-        text = f"{seconds // _DAY:,} days"
+        text = speech.counted(seconds // _DAY, "day")
     else:
-        text = f"{seconds:,} second" + ("" if seconds == 1 else "s")
+        text = speech.counted(seconds, "second")
     return Distance(text, whole / (whole + _YEAR_DAYS * _DAY))
 
 

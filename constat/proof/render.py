@@ -14,13 +14,14 @@ from constat.logic import SPOKEN
 from constat.patterns import regex
 from constat.proof.levels import LEVEL_WORDS
 from constat.proof.reading import UNAPPROVED
-from constat.proof.sentences import ASKED
+from constat.proof.sentences import ASKED, PLAIN
 from constat.proof.shown import attested_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.proof.counterexamples import Counterexample
+    from constat.proof.sentences import Speech
     from constat.proof.shown import SourceShown
     from constat.proof.tree import GapShown, Step, Tree
     from constat.proof.whynot import Attempt
@@ -401,12 +402,12 @@ def stop_lines(required: str, actual: str, distance: str) -> list[str]:
     return [f"{name}: {text}" for name, text in told.items() if text]
 
 
-def in_words(required: str) -> str:
+def in_words(required: str, speech: Speech = PLAIN) -> str:
     """Say a bound in words: `> 100,000` is `more than 100,000`; what has no operator stays."""
     operator, _, bound = required.partition(" ")
     name = f"day {operator}" if _DAY.match(bound) else operator
     spoken = SPOKEN.get(name) or SPOKEN.get(operator) if operator in _COMPARED else None
-    return f"{spoken.english} {bound}" if spoken else required
+    return f"{speech.said(spoken)} {bound}" if spoken else required
 
 
 def begin_sentence(text: str, shown: str) -> str:

@@ -9,7 +9,7 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Self, cast
 
-from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.frozen import frozen
 from constat.logic import (
     FIELD_OF,
@@ -122,6 +122,30 @@ class Measured(str):
         return found
 
 
+_COUNTED_IN_GERMAN: Final = MappingProxyType(
+    {
+        "assumption": ("Annahme", "Annahmen", ""),
+        "chunk": ("Teil", "Teile", "r"),
+        "condition": ("Bedingung", "Bedingungen", ""),
+        "day": ("Tag", "Tage", "r"),
+        "entry": ("Eintrag", "Einträge", "r"),
+        "fact": ("Tatsache", "Tatsachen", ""),
+        "key": ("Schlüssel", "Schlüssel", "r"),
+        "node": ("Knoten", "Knoten", "r"),
+        "other": ("andere", "andere", ""),
+        "reading": ("Abfrage", "Abfragen", ""),
+        "reason": ("Grund", "Gründe", "r"),
+        "row": ("Zeile", "Zeilen", ""),
+        "rule": ("Regel", "Regeln", ""),
+        "source": ("Quelle", "Quellen", ""),
+        "second": ("Sekunde", "Sekunden", ""),
+        "step": ("Schritt", "Schritte", "r"),
+        "value": ("Wert", "Werte", "r"),
+    }
+)
+"""What is counted: one, more than one, and how "weitere" ends before one of them."""
+
+
 _NOUNS_ARTICLE: Final = regex(r"\A(?:the|some|any|no) ")
 
 
@@ -166,9 +190,36 @@ class Speech:
 
     def said(self, spoken: Spoken, *parts: str) -> str:
         """Say something in the language of the locale, in English where it is not spoken."""
-        german = self.locale is not None and self.locale.language == "de"
-        form = spoken.german if german else spoken.english
+        form = spoken.german if self.german else spoken.english
         return form.format(*parts, all=_listed(parts, self)) if parts else form
+
+    @property
+    def german(self) -> bool:
+        """Whether the locale's language is German."""
+        return self.locale is not None and self.locale.language == "de"
+
+    def say(self, english: str, german: str, *parts: str) -> str:
+        """Say words that stand in one place only."""
+        return self.said(Spoken(english, german), *parts)
+
+    def number(self, number: int) -> str:
+        """Write how many there are of something."""
+        return f"{number:,}" if self.locale is None else self.locale.number(Decimal(number))
+
+    def counted(self, number: int, noun: str) -> str:
+        """Write how many there are, with what is counted."""
+        if not self.german:
+            return counted(number, noun)
+        more, _, last = noun.rpartition(" ")
+        one, many, ending = _COUNTED_IN_GERMAN[last]
+        more = "" if not more else f"weitere{ending if number == 1 else ''} "
+        return f"{self.number(number)} {more}{one if number == 1 else many}"
+
+    def moment(self, time: str) -> str:
+        """Write a time of a certificate in whole seconds."""
+        if not self.german:
+            return f"{time[:10]} {time[11:19]} UTC" if time.endswith("Z") else time
+        return f"{self.value(time[:10], Kind.DATE)}, {time[11:19]} UTC"
 
     def template(self, attributes: Attributes, form: str) -> str | None:
         """Return a template: ``says``, ``says_not`` or ``says_unknown``, in the language if any."""
@@ -1327,8 +1378,10 @@ class RuleWords:
 
     nouns: Mapping[str, Noun]
 
+    speech: Speech = PLAIN
+
     @classmethod
-    def of(cls, rule: Rule, predicates: Mapping[str, Predicate]) -> Self:
+    def of(cls, rule: Rule, predicates: Mapping[str, Predicate], speech: Speech = PLAIN) -> Self:
         """Name the variables of a rule: no two have the same noun."""
         best: dict[str, tuple[int, str, str]] = {}
         for rank, atom in _atoms_in(rule):
@@ -1360,17 +1413,21 @@ class RuleWords:
             )
             way = next(one for one in chain(ways, numbered) if one not in taken)
             taken.add(way)
-            nouns[variable] = Noun(way if way == "today" else f"the {way}")
-        return cls(rule, predicates, nouns)
+            # The names of columns have one language: in another they are quoted.
+            bare = way == "today" and not speech.german
+            nouns[variable] = Noun(way if bare else speech.said(_COLUMN, way))
+        return cls(rule, predicates, nouns, speech)
 
     def says(self) -> str:
         """Return the rule's own words, with columns for the places of values; empty for none."""
-        template = self.rule.attributes.get("says", "")
+        template = self.speech.template(self.rule.attributes, "says") or ""
         columns = self.predicates[self.rule.head.predicate].columns
         head = zip(columns, self.rule.head.terms, strict=True)
         # What has no value and no column goes by its own name.
         every = _PLACEHOLDER.findall(template)
-        values: dict[str, str] = {name.lstrip("?"): Noun(f"the {words(name)}") for name in every}
+        values: dict[str, str] = {
+            name.lstrip("?"): Noun(self.speech.said(_COLUMN, words(name))) for name in every
+        }
         return fill(
             template, values | {one.name: self.term(t) for one, t in head} | dict(self.nouns)
         )
@@ -1422,13 +1479,13 @@ class RuleWords:
         """Say a term: the column of a variable, a constant, how something is calculated."""
         match term:
             case Variable(name=name):
-                return self.nouns.get(name, "some value")
+                return self.nouns.get(name, self.speech.said(_SOME_VALUE))
             case Constant(value=value, kind=kind):
-                return PLAIN.value(value, kind)
+                return self.speech.value(value, kind)
             case Apply(function=function):
                 spoken = spoken_of(function)
                 if spoken is not None:
-                    return say_applied(spoken, term, self.term, PLAIN)
+                    return say_applied(spoken, term, self.term, self.speech)
         return bare_term(term)
 
     def requires(self, literal: Literal) -> str:
@@ -1437,9 +1494,9 @@ class RuleWords:
             case Comparison(operator=operator):
                 return self._compares(literal, operator)
             case Negative(atom):
-                return deny_row(self.predicates[atom.predicate], self._row(atom))
+                return deny_row(self.predicates[atom.predicate], self._row(atom), self.speech)
             case Positive(atom):
-                return describe_row(self.predicates[atom.predicate], self._row(atom))
+                return describe_row(self.predicates[atom.predicate], self._row(atom), self.speech)
             case Aggregate():
                 return self._folds(literal)
 
@@ -1447,13 +1504,14 @@ class RuleWords:
         sides = pattern_sides(literal)
         if sides is not None:
             form = bare_term(sides[1])
-            return PLAIN.said(_IS, self.term(sides[0]), PLAIN.said(_FORM, "", form))
+            said = self.speech.said
+            return said(_IS, self.term(sides[0]), said(_FORM, "", form))
         left, right = self.term(literal.left), self.term(literal.right)
         if operator == "=":
-            return PLAIN.said(_IS, left, right)
+            return self.speech.said(_IS, left, right)
         kinds = [self._kind(side) for side in (literal.left, literal.right)]
         kind = next((one for one in kinds if one is not None), None)
-        return PLAIN.said(_IS_SO, left, PLAIN.said(relation(operator, kind)), right)
+        return self.speech.said(_IS_SO, left, self.speech.said(relation(operator, kind)), right)
 
     def _kind(self, term: Term) -> Kind | None:
         if not isinstance(term, Variable):
@@ -1470,15 +1528,16 @@ class RuleWords:
         return {column.name: self.term(one) for column, one in pairs if not is_wildcard(one)}
 
     def _folds(self, literal: Aggregate) -> str:
-        over = _listed(list(dict.fromkeys(_folded(literal)))) or "nothing"
+        speech = self.speech
+        over = _listed(list(dict.fromkeys(_folded(literal))), speech) or speech.said(_NOTHING)
         target = "" if literal.target is None else self.term(literal.target)
-        over = over if literal.target is None else f"all {over} entries"
-        what = PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
+        over = over if literal.target is None else speech.said(_ALL_ENTRIES, over)
+        what = speech.said(_fold_words(literal), target.removeprefix("the "), over)
         same = self._group(literal)
-        group = f" of the same {_listed(same)}" if same else ""
+        group = speech.said(_OF_THE_SAME, _listed(same, speech)) if same else ""
         asked = [said for one in as_written(literal.body) for said in self.filters(one)]
-        where = f" for which {_listed(asked)}" if asked else ""
-        return f"{PLAIN.said(_IS, self.term(literal.result), what)}{group}{where}"
+        where = speech.said(_FOR_WHICH, _listed(asked, speech)) if asked else ""
+        return f"{speech.said(_IS, self.term(literal.result), what)}{group}{where}"
 
     def _group(self, literal: Aggregate) -> list[str]:
         """Name the columns of what is folded that the rest of the rule decides."""
@@ -1501,15 +1560,15 @@ class RuleWords:
 
     def folds_over(self, literal: Aggregate) -> str:
         """Say what an aggregate folds, without its conditions and what it comes to."""
-        over = _listed(list(dict.fromkeys(_folded(literal))))
+        over = _listed(list(dict.fromkeys(_folded(literal))), self.speech)
         target = "" if literal.target is None else self.term(literal.target)
-        return PLAIN.said(_fold_words(literal), target.removeprefix("the "), over)
+        return self.speech.said(_fold_words(literal), target.removeprefix("the "), over)
 
     def joined(self, literal: Aggregate) -> list[str]:
         """Say that an entry counts only with entries of the other relations that are folded."""
         read = [words(one.atom.predicate) for one in literal.body if isinstance(one, Positive)]
         others = [one for one in dict.fromkeys(read[1:]) if one != read[0]]
-        return [f"an entry of {_listed(others)} goes with it"] if others else []
+        return [self.speech.said(_GOES_WITH, _listed(others, self.speech))] if others else []
 
     def filters(self, literal: Literal) -> list[str]:
         """Say what a literal of an aggregate asks of its rows: of an atom, the constants in it."""
@@ -1517,7 +1576,7 @@ class RuleWords:
             return [self.requires(literal)]
         columns = self.predicates[literal.atom.predicate].columns
         return [
-            PLAIN.said(_IS, PLAIN.said(_THE, column_noun(column)), self.term(term))
+            self.speech.said(_IS, self.speech.said(_COLUMN, column_noun(column)), self.term(term))
             for column, term in zip(columns, literal.atom.terms, strict=True)
             if isinstance(term, Constant)
         ]
@@ -1564,10 +1623,8 @@ class RuleWords:
             ]
             if read:
                 whole = words(declared.name)
-                found[
-                    f"of the {whole} it compares the {_listed(read)}, and never reads "
-                    f"{_listed(left)}"
-                ] = None
+                named = (_listed(one, self.speech) for one in (read, left))
+                found[self.speech.said(_UNREAD_OF, whole, *named)] = None
         return list(found)
 
     def _texts(self) -> list[tuple[str, str]]:
@@ -1582,13 +1639,23 @@ class RuleWords:
         for part in re.split(r"[,;:]| and | but ", _COMPARING.sub(" ", template)):
             if _DENYING.search(part):
                 nouns: dict[str, str] = {
-                    name.lstrip("?"): Noun(f"the {words(name)}")
+                    name.lstrip("?"): Noun(self.speech.said(_COLUMN, words(name)))
                     for name in _PLACEHOLDER.findall(part)
                 }
                 return fill(part.strip(), nouns | dict(self.nouns))
         return ""
 
 
+_COLUMN: Final = Spoken("the {0}", "\u201a{0}\u2018")
+_SOME_VALUE: Final = Spoken("some value", "irgendein Wert")
+_ALL_ENTRIES: Final = Spoken("all {0} entries", "alle Einträge von {0}")
+_OF_THE_SAME: Final = Spoken(" of the same {0}", ", jeweils für dasselbe {0}")
+_FOR_WHICH: Final = Spoken(" for which {0}", ", für die gilt: {0}")
+_GOES_WITH: Final = Spoken("an entry of {0} goes with it", "ein Eintrag von {0} gehört dazu")
+_UNREAD_OF: Final = Spoken(
+    "of the {0} it compares the {1}, and never reads {2}",
+    "von {0} vergleicht sie {1}, und liest nie {2}",
+)
 _DENYING: Final = regex(r"\b(?:no|not|never|none|nobody|nothing|without)\b", re.IGNORECASE)
 
 

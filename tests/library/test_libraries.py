@@ -70,11 +70,13 @@ def sourced(folder: Path) -> list[tuple[list[str], str]]:
     """The rules of each row of a library's table of sources, and their source."""
     found = []
     page = (folder / "README.md").read_text(encoding="utf-8")
-    for named, source in re.findall(r"^\| ([A-Z]{3}\d[^|]*) \| [^|]+ \| ([^|]+) \|", page, re.M):
+    for named, source in re.findall(
+        r"^\| ([A-Z]{3}\d[^|]*) \| [^|]+ \| ([^|]+) \|", page, re.MULTILINE
+    ):
         rules: list[str] = []
-        for one in named.split(", "):
+        for one in re.findall(r"[A-Z]{3}\d+(?: to [A-Z]{3}\d+)?", named):
             first, _, last = one.partition(" to ")
-            numbers = range(int(first[3:]), int(last[3:] or first[3:]) + 1) if first[3:] else ()
+            numbers = range(int(first[3:]), int(last[3:] or first[3:]) + 1)
             rules += [f"{first[:3]}{number}" for number in numbers]
         found.append((rules, source.strip()))
     return found

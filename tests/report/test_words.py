@@ -7,7 +7,9 @@ what somebody reads before the audit, beside those of the pictures. What a comma
 
 from __future__ import annotations
 
+import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
@@ -15,9 +17,14 @@ import pytest
 
 from constat import Session
 from constat.logic import UNREAD_CELL
+from constat.proof.export.account import account_of
 from constat.proof.export.document import rule_title
+from constat.proof.export.drawing import VERDICTS
+from constat.proof.export.markdown import to_markdown
 from constat.proof.report.page import to_html
-from constat.proof.sentences import describe_fact
+from constat.proof.report.pdf import paper
+from constat.proof.sentences import describe_fact, speech_in
+from tests.browser.shorten import FOLDER
 from tests.examples.projects import ROOT
 from tests.proof.asking import Table, analysed, ask, certificate
 from tests.report.certificates import good, structures
@@ -242,3 +249,88 @@ def test_the_headline_says_the_day_and_whether_the_rules_are_approved() -> None:
     screen = said(duty())
     assert re.search(r"RO-88 is within the limits\. Decided on \d{4}-\d\d-\d\d", screen)
     assert re.search(r"PROVED\s+Nobody approved any of the rules\.", screen)
+
+
+ENGLISH = re.compile(
+    r"\b(?:the|of|is|are|and|by|from|that|rests?|rules?|steps?|rows?|because|nobody|not|none|it|"
+    r"what|which|who|with|this|needed|there|sources?|verified|certificate)\b",
+    re.IGNORECASE,
+)
+GERMAN = speech_in("de_DE")
+ONE = "1 (Schritte|Zeilen|Regeln|Quellen|Abfragen|Werte|Bedingungen|Einträge|Knoten|Tage)\\b"
+
+
+def in_english(written: str, *data: str) -> list[str]:
+    """Return the lines of a text in German that have an English word besides those of data."""
+    for one in (*data, "is vip", "is\\_vip", "is_vip"):
+        written = written.replace(one, "")
+    written = re.sub(r"\w+\[\d+\]", "", written)
+    return [line for line in written.splitlines() if ENGLISH.search(line)]
+
+
+def of_others(content: bytes) -> tuple[str, ...]:
+    """Return the texts of a certificate that somebody else worded, the longest first."""
+    members = json.loads(content)
+    said = [one["text"] for one in members["assumptions"]]
+    said += [one["reason"] for one in members["open"]]
+    said += [one["rule"] for one in members["record"].get("changes", ()) if "rule" in one]
+    return tuple(sorted(said, key=len, reverse=True))
+
+
+@pytest.mark.parametrize("verdict", sorted(good()))
+def test_a_page_in_german_has_no_word_of_ours_in_english(verdict: str) -> None:
+    content = good()[verdict]
+    data = of_others(content)
+    page = to_html(content, GERMAN)
+    assert '<html lang="de">' in page
+    assert in_english("\n".join(Read(page).texts), *data) == []
+    whole = page.partition('<section class="view" id="file"')[0]
+    audit = re.sub(
+        "<pre.*?</pre>|<code.*?</code>", "", whole.partition('id="audit"')[2], flags=re.DOTALL
+    )
+    texts = re.sub("<[^>]+>", "\n", audit)
+    assert in_english(texts, *data, "CONFIG", "DATABASE", "not one snapshot") == []
+    on_paper = paper(account_of(content, GERMAN))
+    assert in_english("\n".join(Read(on_paper).texts), *data) == []
+    markdown = to_markdown(content, GERMAN).partition("## Regeln")[0]
+    assert in_english(re.sub("`[^`]*`", "", markdown), *data) == []
+
+
+def test_german_counts_one_as_one_and_writes_numbers_and_days_as_in_germany() -> None:
+    pages = [to_html(one, GERMAN) for one in good().values()]
+    for page in pages:
+        assert not re.search(ONE, page.partition('id="file"')[0])
+    proved = said(to_html(good()["proved"], GERMAN))
+    assert "31.01.2026" in proved
+    assert "2026-01-31" not in proved
+    assert "Annahmen Keine." in proved
+    assert GERMAN.counted(1, "more row") == "1 weitere Zeile"
+    assert GERMAN.counted(2, "more row") == "2 weitere Zeilen"
+    assert GERMAN.counted(1, "more reason") == "1 weiterer Grund"
+    assert GERMAN.counted(1_000, "step") == "1.000 Schritte"
+
+
+def test_a_page_in_german_has_the_sentences_and_the_words_of_rules_in_german() -> None:
+    with Session(ROOT / "examples" / "lending", cache=False) as session:
+        content = session.prove("approved(A104)").certificate
+    page = said(to_html(content, GERMAN))
+    assert "Antrag A104 wird nicht bewilligt" in page
+    assert "In ihren Worten: „Das Einkommen von" in page
+    assert "Regel CRE1 scheitert an jedem dieser" in page
+    assert re.search(r"um [0-9.,]+ höher würde genügen", page)
+    assert "application A104" not in page.partition("Als Quelle nennt sie")[0]
+    assert (
+        in_english(page.partition("Als Quelle nennt sie")[0], "customer care", "credit policy")
+        == []
+    )
+
+
+def test_what_the_script_of_a_page_says_is_in_german_where_the_page_is() -> None:
+    script = (FOLDER / "page.js").read_text(encoding="utf-8")
+    said_by_it = set(re.findall(r'say\("([^"]+)"\)', script))
+    page = to_html(good()["proved"], GERMAN)
+    words = json.loads(unescape(re.findall(r'data-words="([^"]+)"', page)[0]))
+    assert said_by_it <= set(words)
+    assert set(words) - said_by_it == {one.replace("_", " ") for one in VERDICTS}
+    assert in_english("\n".join(words.values())) == []
+    assert "data-words" not in to_html(good()["proved"])

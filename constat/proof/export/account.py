@@ -159,7 +159,10 @@ class Account:
             return ()
         instance = self.lookups.instance(node)
         return tuple(
-            (printable(name), shortened(show_value(slot, instance.kinds[name], name)))
+            (
+                printable(name),
+                shortened(show_value(slot, instance.kinds[name], name, self.document.speech)),
+            )
             for name, slot in instance.values.items()
         )
 
@@ -226,14 +229,15 @@ class Account:
         self, rule: int, literal: Aggregate, said: tuple[str, int], left: Iterable[TextFact]
     ) -> Fold:
         program = self.document.program
-        told = RuleWords.of(program.rules[rule], program.program.predicates)
+        predicates, speech = program.program.predicates, self.document.speech
+        told = RuleWords.of(program.rules[rule], predicates, speech)
         where = [*told.joined(literal)]
         where += [one for inner in as_written(literal.body) for one in told.filters(inner)]
         rows = []
         for name, texts in left:
-            declared = program.program.predicates[name]
+            declared = predicates[name]
             row = decode_row(texts, declared.kinds)
-            rows.append(shortened(describe_fact(declared, row, self.document.speech)))
+            rows.append(shortened(describe_fact(declared, row, speech)))
         return Fold(*said, tuple(map(shortened, where)), tuple(rows))
 
     def tests(self, step: Step) -> tuple[Compared, ...]:
@@ -249,40 +253,53 @@ class Account:
             if isinstance(literal, Comparison) and isinstance(compiled, ComparisonCode):
                 sides = opened((compiled.left.evaluate(binding), compiled.right.evaluate(binding)))
                 said = describe_comparison(instance, literal)
-                label = "Threshold" if literal.operator in _ORDERINGS else "Compared"
-                turned = _turned(literal.operator, sides, compiled.left.kind)
+                label = instance.speech.said(_KIND_OF[literal.operator in _ORDERINGS])
+                turned = _turned(literal.operator, sides, compiled.left.kind, instance.speech)
                 found.append(Compared(label, shortened(said), literal, turned))
         return tuple(found)
 
 
-def _turned(operator: str, sides: OpenRow, kind: Kind) -> str:
+def _turned(operator: str, sides: OpenRow, kind: Kind, speech: Speech) -> str:
     """Say by which change of its first value a comparison that holds fails."""
     left, right = sides
     # A day in the year 9999 stands for no end.
-    apart = any(isinstance(one, Open | NullCell) or _is_endless(one, kind) for one in sides)
-    if operator not in _TURNED or apart or not (kind.numeric or kind is Kind.DATE):
+    odd = any(isinstance(one, Open | NullCell) or _is_endless(one, kind) for one in sides)
+    if operator not in _TURNED or odd or not (kind.numeric or kind is Kind.DATE):
         return ""
-    return by_change(_TURNED[operator], distance(operator, left, right, kind).text)  # type: ignore[arg-type]  # values
+    apart = distance(operator, left, right, kind, speech)  # type: ignore[arg-type]  # values
+    return by_change(_TURNED[operator], apart.text, speech)
 
 
 def _is_endless(value: object, kind: Kind) -> bool:
     return kind is Kind.DATE and str(value).startswith("9999")
 
 
+_KIND_OF: Final = (Spoken("Compared", "Verglichen"), Spoken("Threshold", "Schwelle"))
 _TURNED: Final = MappingProxyType({"<": ">=", "<=": ">", ">": "<=", ">=": "<"})
 """What holds where an ordering fails."""
 
 
-def by_change(operator: str, apart: str) -> str:
+def by_change(operator: str, apart: str, speech: Speech = PLAIN) -> str:
     """Say which change of the first value makes a comparison hold: ``more than 50 more``."""
     if operator not in _TURNED or not apart:
         return ""
-    days = apart.endswith((" day", " days"))
-    more, less = ("later", "earlier") if days else ("more", "less")
-    way = more if operator.startswith(">") else less
-    if apart in {"0", "0 days"}:
-        return f"any {way}" if not days else f"a day {way}"
-    return f"{apart} {way}" if operator.endswith("=") else f"more than {apart} {way}"
+    one, days = (speech.counted(number, "day").partition(" ")[2] for number in (1, 2))
+    dated = apart.endswith((f" {one}", f" {days}"))
+    more, less = (_LATER, _EARLIER) if dated else (_MORE_OF, _LESS_OF)
+    way = speech.said(more if operator.startswith(">") else less)
+    if apart in {"0", f"0 {days}"}:
+        return speech.said(_BY_A_DAY if dated else _BY_ANY, way)
+    return speech.said(_BY if operator.endswith("=") else _BY_MORE_THAN, apart, way)
+
+
+_LATER: Final = Spoken("later", "später")
+_EARLIER: Final = Spoken("earlier", "früher")
+_MORE_OF: Final = Spoken("more", "höher")
+_LESS_OF: Final = Spoken("less", "niedriger")
+_BY_A_DAY: Final = Spoken("a day {0}", "einen Tag {0}")
+_BY_ANY: Final = Spoken("any {0}", "etwas {0}")
+_BY: Final = Spoken("{0} {1}", "um {0} {1}")
+_BY_MORE_THAN: Final = Spoken("more than {0} {1}", "um mehr als {0} {1}")
 
 
 @contextmanager

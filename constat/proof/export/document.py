@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import CONFLICT
+from constat.logic import Spoken
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
 from constat.proof.render import printable
@@ -29,15 +30,15 @@ LONGEST: Final = 600
 
 ORIGINS: Final = MappingProxyType(
     {
-        "CONFIG": "configuration",
-        "DATABASE": "database",
-        "USER_PROVIDED": "a person's word",
-        "LLM_KNOWLEDGE": "a model's word",
-        "LLM_HEURISTIC": "a model's guess",
-        "SUB_PLAN": "a drafted plan",
-        "API": "a service's word",
-        "DOCUMENT": "a document's word",
-        "DERIVED": "another certificate",
+        "CONFIG": Spoken("configuration", "Konfiguration"),
+        "DATABASE": Spoken("database", "Datenbank"),
+        "USER_PROVIDED": Spoken("a person's word", "das Wort einer Person"),
+        "LLM_KNOWLEDGE": Spoken("a model's word", "das Wort eines Modells"),
+        "LLM_HEURISTIC": Spoken("a model's guess", "die Vermutung eines Modells"),
+        "SUB_PLAN": Spoken("a drafted plan", "ein entworfener Plan"),
+        "API": Spoken("a service's word", "das Wort eines Dienstes"),
+        "DOCUMENT": Spoken("a document's word", "das Wort eines Dokuments"),
+        "DERIVED": Spoken("another certificate", "eine andere Bescheinigung"),
     }
 )
 """What people call the origins of rows."""
@@ -75,9 +76,10 @@ def isolated(text: str) -> str:
     return text if text.isascii() else _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
 
 
-def origin_of(source: Members) -> str:
+def origin_of(source: Members, speech: Speech = PLAIN) -> str:
     """Return where the rows of a source come from, in words."""
-    return ORIGINS.get(source["origin"], shortened(source["origin"]))
+    spoken = ORIGINS.get(source["origin"])
+    return shortened(source["origin"]) if spoken is None else speech.said(spoken)
 
 
 # Labels are printable, so no export carries control characters of data.  `ValueError` for what is
@@ -88,17 +90,19 @@ TextRow = tuple[str | None, ...]
 TextFact = tuple[str, TextRow]
 
 
-def rule_title(rule_id: str) -> str:
+def rule_title(rule_id: str, speech: Speech = PLAIN) -> str:
     """Return a rule's name; one that nobody named is the first, or so, of what it concludes."""
     found = _UNNAMED.fullmatch(rule_id)
     if found is None:
         return rule_id
     name, made, number = found.groups()
     if f"{name}{made or ''}" == ASKED:
-        return "of the question itself"
+        return speech.say("of the question itself", "der Frage selbst")
     told = words(name).removeprefix("is ")
-    told = f"\u2018{told}\u2019" if " " in told else told
-    return f"{number} of {told}{', made by Constat' if made else ''}"
+    quoted = speech.say("\u2018{0}\u2019", "\u201a{0}\u2018", told)
+    told = quoted if " " in told or speech.german else told
+    ours = speech.say(", made by Constat", ", von Constat gebildet") if made else ""
+    return speech.say("{0} of {1}{2}", "{0} für {1}{2}", number, told, ours)
 
 
 _UNNAMED: Final = re.compile(r"([A-Za-z_]\w*)(\.[\w.]+)?\.([0-9]+[a-z]*)")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import counted
 from constat.frozen import frozen, slotted
+from constat.logic import Spoken
 from constat.proof.export.document import origin_of, rule_title, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from constat.proof.export.account import Account
     from constat.proof.export.steps import Step
+    from constat.proof.sentences import Speech
 
 # Every colour of text has a contrast of at least 4.5 to 1 on the ground it stands on, and no
 # colour is the only bearer of a meaning.  See WCAG 2.2, 1.4.1 and 1.4.3.
@@ -105,15 +106,24 @@ MISSING: Final = "missing"
 MORE: Final = "more"
 
 KINDS: Final = (
-    (RULE, "concluded by a rule"),
-    (FACT, "given by a source"),
-    (ABSENCE, "is not so"),
-    (AGGREGATE, "folded from rows"),
-    (CLOSURE, "all that can be"),
-    (SOURCE, "source"),
-    (QUESTION, "the question"),
-    (MISSING, "not known"),
-    (MORE, "more rows"),
+    (RULE, Spoken("concluded by a rule", "aus einer Regel gefolgert")),
+    (FACT, Spoken("given by a source", "von einer Quelle gegeben")),
+    (ABSENCE, Spoken("is not so", "ist nicht so")),
+    (AGGREGATE, Spoken("folded from rows", "aus Zeilen zusammengefasst")),
+    (CLOSURE, Spoken("all that can be", "alles, was sein kann")),
+    (SOURCE, Spoken("source", "Quelle")),
+    (QUESTION, Spoken("the question", "die Frage")),
+    (MISSING, Spoken("not known", "nicht bekannt")),
+    (MORE, Spoken("more rows", "weitere Zeilen")),
+)
+VERDICTS: Final = MappingProxyType(
+    {
+        "PROVED": Spoken("PROVED", "BEWIESEN"),
+        "PROVED_UNDER": Spoken("PROVED UNDER assumptions", "BEWIESEN UNTER Annahmen"),
+        "DISPROVED": Spoken("DISPROVED", "WIDERLEGT"),
+        "DISPROVED_UNDER": Spoken("DISPROVED UNDER assumptions", "WIDERLEGT UNTER Annahmen"),
+        "UNRESOLVED": Spoken("UNRESOLVED", "UNGEKLÄRT"),
+    }
 )
 
 
@@ -129,6 +139,10 @@ class Figure:
     node: int | None = None
     root: bool = False
     assumed: bool = False
+    says: str = ""
+    """What its kind says in words."""
+    taken: str = ""
+    """The word for what is assumed, where it is."""
 
 
 @frozen
@@ -152,15 +166,30 @@ def drawing_of(account: Account) -> Drawing:
         for step in account.order:
             sketch.step(step)
         sketch.join()
+    speech = account.document.speech
     verdict = account.document.header["verdict"].replace("_", " ")
+    if speech.german:
+        verdict = VERDICTS[account.document.header["verdict"]].german.removesuffix(" Annahmen")
     kinds = [figure.kind for figure in sketch.figures]
-    counted = ", ".join(f"{kinds.count(kind)} {said}" for kind, said in KINDS if kind in kinds)
+    counted = ", ".join(
+        f"{kinds.count(kind)} {speech.said(said)}" for kind, said in KINDS if kind in kinds
+    )
     return Drawing(
         f"{verdict}: {account.question}",
-        f"{len(kinds)} boxes ({counted}); each line leads from a conclusion to what it rests on.",
-        tuple(sketch.figures),
+        speech.say(
+            "{0} boxes ({1}); each line leads from a conclusion to what it rests on.",
+            "{0} Kästen ({1}); jede Linie führt von einem Schluss zu dem, worauf er beruht.",
+            str(len(kinds)),
+            counted,
+        ),
+        tuple(_worded(one, speech) for one in sketch.figures),
         tuple(dict.fromkeys(sketch.edges)),
     )
+
+
+def _worded(figure: Figure, speech: Speech) -> Figure:
+    taken = speech.say("assumed", "angenommen") if figure.assumed else ""
+    return replace(figure, says=speech.said(dict(KINDS)[figure.kind]), taken=taken)
 
 
 @slotted
@@ -183,10 +212,14 @@ class _Sketch:
 
     def question(self) -> None:
         """Draw an undecided goal, and what is missing under it."""
-        goal = Figure("goal", QUESTION, "not decided", self.account.question, root=True)
+        undecided, unknown = (
+            self.say("not decided", "offen"),
+            self.say("not known", "nicht bekannt"),
+        )
+        goal = Figure("goal", QUESTION, undecided, self.account.question, root=True)
         top = self.add("goal", goal)
         for at, gap in enumerate(self.account.gaps):
-            missing = Figure(f"missing{at}", MISSING, "not known", gap.goal)
+            missing = Figure(f"missing{at}", MISSING, unknown, gap.goal)
             self.edges.append((top, self.add(("missing", at), missing)))
 
     def denied(self) -> None:
@@ -207,17 +240,16 @@ class _Sketch:
         for at, one in enumerate(self.account.denial):
             if ("denied", at) not in self.places:
                 said = one.sentence if at or verdict != "UNRESOLVED" else self.account.question
-                figure = Figure(
-                    f"denied{at}", ABSENCE, "not so", said, root=not at, assumed=under and not at
-                )
+                label, taken = self.say("not so", "nicht so"), under and not at
+                figure = Figure(f"denied{at}", ABSENCE, label, said, root=not at, assumed=taken)
                 self.add(("denied", at), figure)
         wanted: list[tuple[int, int]] = []
         for at, one in enumerate(self.account.denial):
             for number, path in enumerate(one.paths):
-                label = f"rule {shortened(rule_title(path.attempt.rule), 32)}"
-                said = path.attempt.sentence or "does not give it"
+                label = self.say("{0}, not met", "{0}, nicht erfüllt", self.rule(path.attempt.rule))
+                said = path.attempt.sentence or self.say("does not give it", "ergibt es nicht")
                 name = f"path{at}_{number}"
-                here = self.add(name, Figure(name, RULE, f"{label}, not met", shortened(said)))
+                here = self.add(name, Figure(name, RULE, label, shortened(said)))
                 self.edges.append((self.places["denied", at], here))
                 if path.below is not None:
                     self.edges.append((here, self.places["denied", path.below]))
@@ -263,16 +295,22 @@ class _Sketch:
     def kind(self, step: Step) -> str:
         match step.kind:
             case "rule" if step.rule is not None:
-                name = rule_title(self.account.document.rules[step.rule]["id"])
-                return f"rule {shortened(name, 32)}"
+                return self.rule(self.account.document.rules[step.rule]["id"])
             case "absence":
-                return "not so"
+                return self.say("not so", "nicht so")
             case "aggregate":
-                return "folded from rows"
+                return self.say("folded from rows", "aus Zeilen zusammengefasst")
             case "closure":
-                return "closed set"
+                return self.say("closed set", "geschlossene Menge")
             case _:
-                return "given"
+                return self.say("given", "gegeben")
+
+    def rule(self, rule_id: str) -> str:
+        name = shortened(rule_title(rule_id, self.account.document.speech), 32)
+        return self.say("rule {0}", "Regel {0}", name)
+
+    def say(self, english: str, german: str, *parts: str) -> str:
+        return self.account.document.speech.say(english, german, *parts)
 
     def join(self) -> None:
         """Draw the edges, and the sources they end in."""
@@ -295,7 +333,9 @@ class _Sketch:
         """Draw the rows of an aggregate that are left out as one figure."""
         count = self.left_out[place]
         if count:
-            figure = Figure(f"more{place}", MORE, "given", f"and {counted(count, 'more row')}")
+            rest = self.account.document.speech.counted(count, "more row")
+            given, said = self.say("given", "gegeben"), self.say("and {0}", "und {0}", rest)
+            figure = Figure(f"more{place}", MORE, given, said)
             self.edges.append((here, self.add(("more", place), figure)))
 
     def source(self, number: int) -> int:
@@ -305,9 +345,11 @@ class _Sketch:
         source = self.account.document.sources[number]
         name = shortened(source["name"] or source["tier"], 60)
         time = self.account.document.record["executed"][number] or ""
-        rows = counted(source["rows"], "row")
-        text = f"{name}, {rows}" + (f", {time[:10]} {time[11:19]}Z" if time else "")
-        label = origin_of(source)
+        speech = self.account.document.speech
+        text = f"{name}, {speech.counted(source['rows'], 'row')}"
+        if time:
+            text += f", {speech.moment(time) if speech.german else f'{time[:10]} {time[11:19]}Z'}"
+        label = origin_of(source, speech)
         assumed = source["origin"] not in {"CONFIG", "DATABASE", "DERIVED"}
         figure = Figure(f"source{number}", SOURCE, label, text, assumed=assumed)
         return self.add(("source", number), figure)

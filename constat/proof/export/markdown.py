@@ -14,17 +14,20 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import counted
+from constat.logic import Spoken
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, of_veiled
 from constat.proof.export.document import capital, isolated, origin_of, shortened, shortened_lines
-from constat.proof.export.drawing import rows_folded
+from constat.proof.export.drawing import VERDICTS, rows_folded
 from constat.proof.export.steps import RULE
-from constat.proof.levels import LEVEL_WORDS
+from constat.proof.levels import level_text
 from constat.proof.render import in_words
+from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:
     from constat.proof.export.account import Account
+    from constat.proof.sentences import Speech
+    from constat.proof.whynot import Attempt
 
 # What begins markup anywhere, what links, mentions and HTML are made of, and what begins a block.
 # A star between blanks marks nothing: `1700.0 * 0.35` stays as it is.
@@ -34,17 +37,22 @@ _BLOCK: Final = re.compile(r"\A[-+ ]|\A[0-9]{1,9}(?=[.)](?:\s|\Z))")
 _FENCE: Final = re.compile(r"`+")
 _STATES: Final = MappingProxyType(
     {
-        "failed": "does not give it",
-        "open": "may give it, but something is unknown",
-        "not tried": "was not looked at: too many possibilities",
+        "failed": Spoken("does not give it", "ergibt es nicht"),
+        "open": Spoken(
+            "may give it, but something is unknown", "kann es ergeben, doch etwas ist unbekannt"
+        ),
+        "not tried": Spoken(
+            "was not looked at: too many possibilities",
+            "wurde nicht verfolgt: zu viele Möglichkeiten",
+        ),
     }
 )
 
 
 @reading_certificate()
-def to_markdown(certificate: bytes) -> str:
-    """Return the proof as Markdown; ``ValueError`` for what is no certificate."""
-    account = account_of(certificate)
+def to_markdown(certificate: bytes, speech: Speech = PLAIN) -> str:
+    """Return the proof as Markdown in a language; ``ValueError`` for what is no certificate."""
+    account = account_of(certificate, speech)
     parts = (
         _head(account),
         _whose(account),
@@ -54,8 +62,10 @@ def to_markdown(certificate: bytes) -> str:
         _steps(account),
         _rules(account),
     )
-    identity = (
-        f"Proof {_code(account.document.identity)}. Check the certificate with `constat verify`."
+    identity = speech.say(
+        "Proof {0}. Check the certificate with `constat verify`.",
+        "Beweis {0}. Die Bescheinigung prüft `constat verify`.",
+        _code(account.document.identity),
     )
     return "\n\n".join([*(part for part in parts if part), identity]) + "\n"
 
@@ -76,61 +86,106 @@ def _code(data: str) -> str:
 
 
 def _head(account: Account) -> str:
-    header = account.document.header
-    created = account.document.record["created"]
+    header, speech = account.document.header, account.document.speech
+    say, engine = speech.say, escaped(account.document.record["engine"])
+    verdict = header["verdict"].replace("_", " ")
+    if speech.german:
+        verdict = VERDICTS[header["verdict"]].german
     lines = [
         f"# {escaped(account.headline)}",
         "",
-        f"**{header['verdict'].replace('_', ' ')}**. Question: {escaped(account.question)}",
+        f"**{verdict}**. {say('Question', 'Frage')}: {escaped(account.question)}",
         "",
-        f"- Decided on: {escaped(created)} by {escaped(account.document.record['engine'])}",
+        say(
+            "- Decided on: {0} by {1}",
+            "- Entschieden am: {0} von {1}",
+            _moment(account.document.record["created"], speech),
+            engine,
+        ),
     ]
     if header["as_of"]:
-        lines.append(f"- Facts as recorded on: {escaped(header['as_of'])}")
+        recorded = say("Facts as recorded on", "Tatsachen, verzeichnet am")
+        lines.append(f"- {recorded}: {_moment(header['as_of'], speech)}")
     if header.get("asked_by"):
-        lines.append(f"- Asked by: {escaped(header['asked_by'])}")
-    lines.append(f"- Goal: {_code(account.document.goal())}")
+        lines.append(f"- {say('Asked by', 'Gefragt von')}: {escaped(header['asked_by'])}")
+    lines.append(f"- {say('Goal', 'Ziel')}: {_code(account.document.goal())}")
+    return "\n".join([*lines, *_trusted(account)])
+
+
+def _trusted(account: Account) -> list[str]:
+    """Say how certain it is, on which assumptions, and who says otherwise."""
+    header, say = account.document.header, account.document.speech.say
+    lines = []
     # That everything is certain needs no words.
     if header["verdict"] != "UNRESOLVED" and header["confidence"] != "1":
-        least = "" if header["search"] == "exhausted" else "at least "
+        least = "" if header["search"] == "exhausted" else say("at least ", "mindestens ")
         lines.append(
-            f"- How certain: {least}{header['confidence']}, where 1 is certain: as the least "
-            "certain word it rests on, no probability"
+            say(
+                "- How certain: {0}{1}, where 1 is certain: as the least certain word it rests "
+                "on, no probability",
+                "- Wie sicher: {0}{1}, wobei 1 sicher ist: wie das unsicherste Wort, auf dem es "
+                "beruht, keine Wahrscheinlichkeit",
+                least,
+                header["confidence"],
+            )
         )
     taken = [account.document.assumptions[place] for place in header["under"]]
-    lines.append("- Assumptions: none" if not taken else "- Assumptions:")
+    none = say("- Assumptions: none", "- Annahmen: keine")
+    lines.append(say("- Assumptions:", "- Annahmen:") if taken else none)
     lines += [
-        f"  - {escaped(one['text'])} (confidence {escaped(one['confidence'])})" for one in taken
+        say(
+            "  - {0} (confidence {1})",
+            "  - {0} (Sicherheit {1})",
+            escaped(one["text"]),
+            escaped(one["confidence"]),
+        )
+        for one in taken
     ]
     if account.document.conflicts:
-        lines.append("- Conflicts:")
+        lines.append(say("- Conflicts:", "- Widersprüche:"))
         lines += [f"  - {escaped(one)}" for one in account.document.conflicts]
-    return "\n".join(lines)
+    return lines
 
 
 def _whose(account: Account) -> str:
     """Say of each rule that was used whose it is and who approved it, or that nobody did."""
-    document = account.document
+    document, speech = account.document, account.document.speech
+    say = speech.say
     lines = []
     for place in _used(account):
         rule = document.rules[place]
         told = [
             f"{did} {escaped(rule[name])}"
             for name, did in (
-                ("version", "version"),
-                ("author", "written by"),
-                ("owner", "owned by"),
+                ("version", say("version", "Fassung")),
+                ("author", say("written by", "geschrieben von")),
+                ("owner", say("owned by", "verantwortet von")),
             )
             if rule.get(name)
         ]
         digest = document.rule_digests[place]
         given = [one for one in document.header["approvals"] if one["rule"] == digest]
-        told += [f"approved by {escaped(one['by'])} on {escaped(one['at'])}" for one in given]
-        told += [] if given else ["**nobody approved this rule**"]
+        told += [
+            say(
+                "approved by {0} on {1}",
+                "gebilligt von {0} am {1}",
+                escaped(one["by"]),
+                _moment(one["at"], speech),
+            )
+            for one in given
+        ]
+        nobody = say("**nobody approved this rule**", "**niemand hat diese Regel gebilligt**")
+        told += [] if given else [nobody]
         cites = document.program.rules[place].attributes.get("cites")
-        told += [f"cites {escaped(cites)}"] if cites else []
+        told += [f"{say('cites', 'nennt als Quelle:')} {escaped(cites)}"] if cites else []
         lines.append(f"- {escaped(rule['id'])}: {', '.join(told)}")
-    return "\n".join(["## By whose rule", "", *lines]) if lines else ""
+    title = say("## By whose rule", "## Nach wessen Regel")
+    return "\n".join([title, "", *lines]) if lines else ""
+
+
+def _moment(time: str, speech: Speech) -> str:
+    """Return a time: in English as certificates have it."""
+    return escaped(speech.moment(time) if speech.german else time)
 
 
 def _used(account: Account) -> list[int]:
@@ -147,70 +202,92 @@ def _changes(account: Account) -> str:
     said = [f"- {escaped(capital(one['text']))}." for one in account.document.changes]
     if not said:
         return ""
-    each = "this change" if len(said) == 1 else "any one of these changes"
-    note = (
-        f"With {each} the answer would have been yes. Computed when it was decided, not proved by "
-        "this certificate:"
+    say = account.document.speech.say
+    each = (
+        say("this change", "dieser Änderung")
+        if len(said) == 1
+        else say("any one of these changes", "jeder dieser Änderungen für sich")
     )
-    return "\n".join(["## What would change it", "", note, "", *said])
+    note = say(
+        "With {0} the answer would have been yes. Computed when it was decided, not proved by "
+        "this certificate:",
+        "Mit {0} wäre die Antwort Ja gewesen. Bei der Entscheidung berechnet, von dieser "
+        "Bescheinigung nicht bewiesen:",
+        each,
+    )
+    title = say("## What would change it", "## Was es ändern würde")
+    return "\n".join([title, "", note, "", *said])
 
 
 def _rests(account: Account) -> str:
     """List the sources, each with query, rows and time."""
-    document = account.document
+    document, speech = account.document, account.document.speech
     lines = []
     for place, source in enumerate(document.sources):
         time = document.record["executed"][place]
-        when = f", read {escaped(time)}" if time else ""
-        who = f", stated by {escaped(source['author'])}" if source["author"] else ""
+        when = speech.say(", read {0}", ", gelesen am {0}", _moment(time or "", speech))
+        who = speech.say(", stated by {0}", ", angegeben von {0}", escaped(source["author"] or ""))
         query = " ".join((source["query"] or "").split())
         asked = f": {_code(shortened(query, 300))}" if query else ""
-        kind = escaped(origin_of(source))
-        name = escaped(source["name"] or source["tier"])
-        lines.append(
-            f"{place}. {name} ({kind}), {counted(source['rows'], 'row')}{who}{when}{asked}"
+        kind = escaped(origin_of(source, speech))
+        name, rows = (
+            escaped(source["name"] or source["tier"]),
+            speech.counted(source["rows"], "row"),
         )
-    return "\n".join(["## Rests on", "", *lines]) if lines else ""
+        told = f"{who if source['author'] else ''}{when if time else ''}{asked}"
+        lines.append(f"{place}. {name} ({kind}), {rows}{told}")
+    title = speech.say("## Rests on", "## Worauf es beruht")
+    return "\n".join([title, "", *lines]) if lines else ""
 
 
 def _undecided(account: Account) -> str:
     """Say what is missing, and how far each rule gets."""
     lines: list[str] = []
+    speech = account.document.speech
     if account.gaps:
-        lines += ["## Missing", ""]
+        lines += [speech.say("## Missing", "## Was fehlt"), ""]
         for gap in account.gaps:
             reasons = "; ".join(map(escaped, gap.reasons))
             said = f"- {escaped(capital(gap.words))} ({_code(gap.goal)})"
             lines.append(f"{said}{f': {reasons}' if reasons else ''}")
     if account.reasons:
-        lines += [*([""] if lines else []), "## Principal reasons", ""]
+        title = speech.say("## Principal reasons", "## Hauptgründe")
+        lines += [*([""] if lines else []), title, ""]
         lines += [
             f"{number}. {escaped(one.code)}: {escaped(one.text)}"
             for number, one in enumerate(account.reasons[:MOST_REASONS], start=1)
         ]
         more = len(account.reasons) - MOST_REASONS
-        lines += [f"\nand {counted(more, 'more reason')}"] if more > 0 else []
+        left = speech.say("and {0}", "und {0}", speech.counted(more, "more reason"))
+        lines += [f"\n{left}"] if more > 0 else []
     if account.veiled:
-        lines += ["", escaped(of_veiled(account.veiled))]
+        lines += ["", escaped(of_veiled(account.veiled, speech))]
     if account.attempts:
-        lines += (
-            ["", "## How far each rule gets", ""] if lines else ["## How far each rule gets", ""]
-        )
-    for attempt in account.attempts:
-        stopped = f", stopped at {_code(attempt.literal)}" if attempt.literal else ""
-        reason = f": {escaped(attempt.sentence)}" if attempt.sentence else stopped
-        off = f" ({escaped(attempt.actual)} where {escaped(in_words(attempt.required))} is needed)"
-        needed = off if attempt.actual and attempt.distance else ""
-        left = counted(len(attempt.untried), "more condition")
-        behind = f"; not tried: {left}" if attempt.untried else ""
-        state = _STATES.get(attempt.state, attempt.state)
-        lines.append(f"- {escaped(attempt.rule)} {state}{reason}{needed}{behind}")
-    return "\n".join(lines)
+        title = speech.say("## How far each rule gets", "## Wie weit jede Regel kommt")
+        lines += [*([""] if lines else []), title, ""]
+    return "\n".join([*lines, *(_attempted(one, speech) for one in account.attempts)])
+
+
+def _attempted(attempt: Attempt, speech: Speech) -> str:
+    """Say how far a rule gets."""
+    stopped = speech.say(", stopped at {0}", ", endet bei {0}", _code(attempt.literal or ""))
+    stopped = stopped if attempt.literal else ""
+    reason = f": {escaped(attempt.sentence)}" if attempt.sentence else stopped
+    actual, required = escaped(attempt.actual), escaped(in_words(attempt.required, speech))
+    english, german = " ({0} where {1} is needed)", " ({0}, nötig ist {1})"
+    off = speech.say(english, german, actual, required)
+    needed = off if attempt.actual and attempt.distance else ""
+    left = speech.counted(len(attempt.untried), "more condition")
+    behind = speech.say("; not tried: {0}", "; nicht angesehen: {0}", left)
+    behind = behind if attempt.untried else ""
+    spoken = _STATES.get(attempt.state)
+    state = speech.said(spoken) if spoken else attempt.state
+    return f"- {escaped(attempt.rule)} {state}{reason}{needed}{behind}"
 
 
 def _steps(account: Account) -> str:
     """Number the steps from the answer down."""
-    folded = rows_folded(account)
+    folded, speech = rows_folded(account), account.document.speech
     left_out = Counter(folded.values())
     lines = []
     for place in account.order:
@@ -221,26 +298,30 @@ def _steps(account: Account) -> str:
         more = left_out[place]
         parts = [f"{account.numbers[place]}. {escaped(step.sentence)}", *_why(account, place)]
         if below:
-            parts.append(f"rests on {', '.join(map(str, below))}")
+            numbers = ", ".join(map(str, below))
+            parts.append(speech.say("rests on {0}", "beruht auf {0}", numbers))
         if more:
-            parts.append(f"and {counted(more, 'more row')}")
+            parts.append(speech.say("and {0}", "und {0}", speech.counted(more, "more row")))
         lines.append("; ".join(parts) + ".")
-    return "\n".join(["## Steps", "", *lines]) if lines else ""
+    return "\n".join([speech.say("## Steps", "## Schritte"), "", *lines]) if lines else ""
 
 
 def _why(account: Account, place: int) -> list[str]:
-    step = account.steps[place]
+    step, speech = account.steps[place], account.document.speech
     found = []
     if step.kind == RULE and step.rule is not None:
-        rule = escaped(account.document.rules[step.rule]["id"])
-        found.append(f"by rule {rule}, because {escaped(step.reasoning)}")
+        rule, why = escaped(account.document.rules[step.rule]["id"]), escaped(step.reasoning)
+        found.append(speech.say("by rule {0}, because {1}", "nach Regel {0}, denn {1}", rule, why))
         found += [escaped(one.sentence) for one in account.tests(step)]
     elif step.sources:
-        found.append(f"from source {', '.join(map(str, step.sources))}")
+        numbers = ", ".join(map(str, step.sources))
+        found.append(speech.say("from source {0}", "aus Quelle {0}", numbers))
     if step.level:
-        found.append(f"completeness {step.level}: {LEVEL_WORDS[step.level]}")
+        level = level_text(step.level, speech)
+        found.append(speech.say("completeness {0}", "Vollständigkeit {0}", level))
     taken = (account.document.assumptions[one]["text"] for one in account.taken[place])
-    found += [f"**assumed**: {escaped(one)}" for one in taken]
+    assumed = speech.say("assumed", "angenommen")
+    found += [f"**{assumed}**: {escaped(one)}" for one in taken]
     return found
 
 
@@ -251,4 +332,5 @@ def _rules(account: Account) -> str:
         return ""
     shown = "\n\n".join(shortened_lines(account.document.rule_texts[place]) for place in used)
     fence = "`" * max(3, max(map(len, _FENCE.findall(shown)), default=0) + 1)
-    return f"## Rules\n\n{fence}prolog\n{shown}\n{fence}"
+    title = account.document.speech.say("## Rules", "## Regeln")
+    return f"{title}\n\n{fence}prolog\n{shown}\n{fence}"

@@ -12,7 +12,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.document import isolated, shortened
-from constat.proof.export.drawing import DARK, KINDS, LIGHT, drawing_of, resolved
+from constat.proof.export.drawing import DARK, LIGHT, drawing_of, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -562,11 +562,11 @@ def _figure(figure: Figure, corner: Point, *, links: bool) -> str:
     classes += ["root"] if figure.root else []
     classes += ["assumed"] if figure.assumed else []
     label = figure.label if figure.number is None else f"{figure.number} · {figure.label}"
-    label += " · assumed" if figure.assumed else ""
+    label += f" · {figure.taken}" if figure.assumed else ""
     lines = wrapped(figure.text, BOX.width - 2 * _INSET)
     # What does not fit in the box is told by the title.
     cut = lines[-1].endswith("…") and not figure.text.endswith("…")
-    title = f"<title>{_text(f'{_kind(figure)}: {figure.text}')}</title>" if cut else ""
+    title = f"<title>{_text(f'{figure.says}: {figure.text}')}</title>" if cut else ""
     # The lid of a drum takes room at the top.
     lid = 6 if figure.kind == "source" else 0
     first = 21 if len(lines) == 1 else 16
@@ -583,10 +583,6 @@ def _figure(figure: Figure, corner: Point, *, links: bool) -> str:
         f'<{tag}{link} class="{" ".join(classes)}" transform="translate({x} {y})">{title}{shape}'
         f'<text class="k">{_text(label)}</text>{texts}</{tag}>'
     )
-
-
-def _kind(figure: Figure) -> str:
-    return dict(KINDS)[figure.kind]
 
 
 def wrapped(text: str, width: float, most: int = 2) -> list[str]:

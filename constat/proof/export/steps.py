@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import counted
 from constat.frozen import frozen
 from constat.logic import Aggregate
 from constat.proof.decoding import decode_row
@@ -278,10 +277,21 @@ class _Walk:
         if known is not None:
             return known
         rows = dict(self.document.members["closure"]["rows"]).get(predicate, ())
-        title = f"all that can be of {printable(predicate)} ({len(rows):,} rows)"
+        speech = self.document.speech
+        title = speech.say(
+            "all that can be of {0} ({1} rows)",
+            "alles, was {0} sein kann ({1} Zeilen)",
+            printable(predicate),
+            speech.number(len(rows)),
+        )
         name = words(printable(predicate).partition(PROJECTION)[0])
-        there = counted(len(rows), "row") if rows else "nothing"
-        said = f"all that the rules can give of \u2018{name}\u2019: {there}"
+        there = speech.counted(len(rows), "row") if rows else speech.say("nothing", "nichts")
+        said = speech.say(
+            "all that the rules can give of \u2018{0}\u2019: {1}",
+            "alles, was die Regeln zu \u201a{0}\u2018 ergeben können: {1}",
+            name,
+            there,
+        )
         sources: dict[int, None] = {}
         for name in self.document.reads(predicate):
             sources.update(dict.fromkeys(self.document.sources_of(name)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import counted
 from constat.evaluation import CONFLICT
+from constat.logic import Spoken
 from constat.proof.export.document import capital
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
@@ -22,6 +22,7 @@ from constat.proof.report.markup import (
     owner,
     rule_name,
     said_of_approval,
+    signed_with,
     source_kind,
     source_name,
     step_link,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from constat.proof.export.account import Account
     from constat.proof.export.document import Members
     from constat.proof.export.steps import Step
+    from constat.proof.sentences import Speech
 
 # Every source that is no configuration and no database, every rule that nobody approved or that is
 # less than certain, and every declared completeness is listed, with who said it and which steps
@@ -44,27 +46,52 @@ if TYPE_CHECKING:
 _READ: Final = frozenset({"CONFIG", "DATABASE"})
 _KINDS: Final = MappingProxyType(
     {
-        "fact": "a fact somebody stated",
-        "rule": "a rule nobody has approved, or that is less than certain",
-        "closure": "a list declared to be complete",
-        "fall-through": "a source that did not answer",
+        "fact": Spoken("a fact somebody stated", "eine Tatsache, die jemand angab"),
+        "rule": Spoken(
+            "a rule nobody has approved, or that is less than certain",
+            "eine Regel, die niemand gebilligt hat oder die weniger als sicher ist",
+        ),
+        "closure": Spoken("a list declared to be complete", "eine Liste, die als vollständig gilt"),
+        "fall-through": Spoken(
+            "a source that did not answer", "eine Quelle, die nicht geantwortet hat"
+        ),
     }
 )
+_AN_ASSUMPTION: Final = Spoken("an assumption", "eine Annahme")
 _MOST_STEPS: Final = 12
+_COMPLETENESS: Final = Spoken("Completeness", "Vollständigkeit")
 
 
 def boundary(account: Account) -> str:
     """Return which steps rest on somebody's word, and how many do not."""
+    speech = account.document.speech
     if not account.steps:
-        return f"<p>Nothing is concluded, so nothing rests on a word.</p>{_assumptions(account)}"
+        nothing = speech.say(
+            "<p>Nothing is concluded, so nothing rests on a word.</p>",
+            "<p>Nichts ist gefolgert, also beruht nichts auf einem Wort.</p>",
+        )
+        return f"{nothing}{_assumptions(account)}"
     resting = _resting(account)
     rest = len(account.steps) - len(resting)
-    from_where = "by rules from rows of databases and configuration"
-    head = f"<p>No step rests on anybody's word: everything follows {from_where}.</p>"
+    from_where = speech.say(
+        "by rules from rows of databases and configuration",
+        "nach Regeln aus Zeilen von Datenbanken und Konfiguration",
+    )
+    head = speech.say(
+        "<p>No step rests on anybody's word: everything follows {0}.</p>",
+        "<p>Kein Schritt beruht auf jemandes Wort: alles folgt {0}.</p>",
+        from_where,
+    )
     if resting:
-        head = (
-            f"<p>Of {counted(len(account.steps), 'step')} {rest:,} follow {from_where}. The others "
-            f"({len(resting):,}) rest, directly or through others, on a word that was taken.</p>"
+        head = speech.say(
+            "<p>Of {0} {1} follow {2}. The others ({3}) rest, directly or through others, on a "
+            "word that was taken.</p>",
+            "<p>Insgesamt {0}. Davon folgen {2}: {1}. Auf einem Wort, das genommen wurde, beruhen "
+            "unmittelbar oder über andere: {3}.</p>",
+            speech.counted(len(account.steps), "step"),
+            speech.number(rest),
+            from_where,
+            speech.number(len(resting)),
         )
     return head + _sources(account) + _assumptions(account)
 
@@ -78,8 +105,12 @@ def _resting(account: Account) -> set[int]:
     return found
 
 
+_BELOW_ONE: Final = Spoken("Confidence below 1", "Sicherheit unter 1")
+_STEPS: Final = Spoken("Steps", "Schritte")
+
+
 def _sources(account: Account) -> str:
-    document = account.document
+    document, speech = account.document, account.document.speech
     told = _by_number(step.sources for step in account.steps)
     rows = []
     for place, source in enumerate(document.sources):
@@ -87,35 +118,49 @@ def _sources(account: Account) -> str:
             continue
         steps = told.get(place, [])
         who = text(source["author"] or source["name"] or source["tier"])
-        said = _attested(source.get("attestation"))
+        said = _attested(source.get("attestation"), speech)
         rows.append(
-            f"<tr><td><a href=#q{place}>{source_kind(source)}</a><td>{who}{said}"
-            f"<td>{_unsure(source['confidence'])}<td>{moment(document.record['executed'][place])}"
+            f"<tr><td><a href=#q{place}>{source_kind(source, speech)}</a><td>{who}{said}"
+            f"<td>{_unsure(source['confidence'])}"
+            f"<td>{moment(document.record['executed'][place], speech)}"
             f"<td>{_links(account, steps)}"
         )
     if not rows:
         return ""
-    names = ("Whose word", "Who", "Confidence below 1", "When", "Steps")
+    names = (
+        speech.say("Whose word", "Wessen Wort"),
+        speech.say("Who", "Wer"),
+        speech.said(_BELOW_ONE),
+        speech.say("When", "Wann"),
+        speech.said(_STEPS),
+    )
     head = "".join(f'<th scope="col">{name}' for name in names)
+    label = speech.say("Words taken", "Worte, die genommen wurden")
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Words taken">'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         f"<table><thead><tr>{head}<tbody>{''.join(rows)}</table></div>"
     )
 
 
-def _attested(attestation: Members | None) -> str:
+def _attested(attestation: Members | None, speech: Speech) -> str:
     """Say how a word was got: the agent's version, the hashes of prompt and response, the quote."""
     if not attestation:
         return ""
     agent, quote, reviewer = (attestation[name] for name in ("agent", "quote", "reviewer"))
     parts = [
-        ("version", agent["version"]),
-        ("digest", agent["digest"]),
-        ("prompt", attestation["prompt"]),
-        ("response", attestation["response"]),
-        ("quoted from", quote and f"{quote['document']}: “{quote['text']}”"),
-        ("reviewed by", reviewer and f"{reviewer['name']}, {reviewer['at']}"),
-        ("note", attestation["note"]),
+        (speech.say("version", "Fassung"), agent["version"]),
+        (speech.say("digest", "Prüfsumme"), agent["digest"]),
+        (speech.say("prompt", "Anfrage"), attestation["prompt"]),
+        (speech.say("response", "Antwort"), attestation["response"]),
+        (
+            speech.say("quoted from", "zitiert aus"),
+            quote and f"{quote['document']}: “{quote['text']}”",
+        ),
+        (
+            speech.say("reviewed by", "durchgesehen von"),
+            reviewer and f"{reviewer['name']}, {reviewer['at']}",
+        ),
+        (speech.say("note", "Anmerkung"), attestation["note"]),
     ]
     shown = (f"{name}: {text(said)}" for name, said in parts if said)
     return "".join(f'<br><span class="quiet">{one}</span>' for one in shown)
@@ -130,7 +175,7 @@ def _assumptions(account: Account) -> str:
     document = account.document
     if not document.assumptions:
         return ""
-    resting = _by_number(account.taken)
+    resting, speech = _by_number(account.taken), document.speech
     items = []
     for place, assumption in enumerate(document.assumptions):
         steps = resting.get(place, [])
@@ -138,16 +183,32 @@ def _assumptions(account: Account) -> str:
             # It is no word that anything rests on: two tiers say different values.
             items.append(f'<li id="as{place}"><strong>{text(assumption["text"])}</strong>')
             continue
-        counts = "counts" if place in document.header["under"] else "does not count"
-        kind = _KINDS.get(assumption["kind"], "an assumption")
-        links = f" Steps: {_links(account, steps)}." if steps else ""
+        kind = speech.said(_KINDS.get(assumption["kind"], _AN_ASSUMPTION))
+        links = f" {speech.said(_STEPS)}: {_links(account, steps)}." if steps else ""
         sure = _unsure(assumption["confidence"])
-        said = f"{kind}; the verdict {counts} on it{f'; confidence {sure}' if sure else ''}."
+        if sure:
+            sure = speech.say("; confidence {0}", "; Sicherheit {0}", sure)
+        said = (
+            speech.say(
+                "{0}; the verdict counts on it{1}.",
+                "{0}; das Ergebnis rechnet mit ihr{1}.",
+                kind,
+                sure,
+            )
+            if place in document.header["under"]
+            else speech.say(
+                "{0}; the verdict does not count on it{1}.",
+                "{0}; das Ergebnis rechnet nicht mit ihr{1}.",
+                kind,
+                sure,
+            )
+        )
         items.append(
             f'<li id="as{place}"><strong>{text(assumption["text"])}</strong><br>'
             f'<span class="quiet">{said}</span>{links}'
         )
-    return f"<h3>Assumptions</h3><ol>{''.join(items)}</ol>"
+    title = speech.say("Assumptions", "Annahmen")
+    return f"<h3>{title}</h3><ol>{''.join(items)}</ol>"
 
 
 def _by_number(numbers: Iterable[Iterable[int]]) -> dict[int, list[int]]:
@@ -160,7 +221,8 @@ def _by_number(numbers: Iterable[Iterable[int]]) -> dict[int, list[int]]:
 
 
 def _links(account: Account, steps: list[int]) -> str:
-    return listed([step_link(account, place) for place in steps], _MOST_STEPS)
+    links = [step_link(account, place) for place in steps]
+    return listed(links, _MOST_STEPS, account.document.speech)
 
 
 # Every node of the certificate is listed with its rule, its substitution, its premises and its
@@ -176,14 +238,20 @@ def audit(account: Account, told: Collection[int] | None = None, *, folded: bool
 
     Where it is `folded` each part can be opened, and says how long it is.
     """
+    speech = account.document.speech
+    say = speech.say
     parts = (
-        ("Steps", "steps", _steps(account, told)),
-        ("Rules", "rules", _rules(account)),
-        ("Sources", "sources", _audit_sources(account, told)),
-        ("Rows, and what else may be", "rows", _rows(account, short=told is not None)),
-        ("Closed sets", "closed", _closure(account)),
-        ("Certificates inside", "inside", _proofs(account)),
-        ("The certificate's head", "head", _head(account)),
+        (speech.said(_STEPS), "steps", _steps(account, told)),
+        (say("Rules", "Regeln"), "rules", _rules(account)),
+        (say("Sources", "Quellen"), "sources", _audit_sources(account, told)),
+        (
+            say("Rows, and what else may be", "Zeilen, und was sonst sein kann"),
+            "rows",
+            _rows(account, short=told is not None),
+        ),
+        (say("Closed sets", "Geschlossene Mengen"), "closed", _closure(account)),
+        (say("Certificates inside", "Bescheinigungen darin"), "inside", _proofs(account)),
+        (say("The certificate's head", "Kopf der Bescheinigung"), "head", _head(account)),
     )
     shown = [one for one in parts if one[2]]
     if folded:
@@ -191,7 +259,8 @@ def audit(account: Account, told: Collection[int] | None = None, *, folded: bool
         sizes["sources"] = len(account.document.sources)
         return "".join(
             f'<details><summary id="{name}"><h3>{title}'
-            f"{f' ({sizes[name]:,})' if name in sizes else ''}</h3></summary>{body}</details>"
+            f"{f' ({speech.number(sizes[name])})' if name in sizes else ''}</h3></summary>{body}"
+            "</details>"
             for title, name, body in shown
         )
     return "".join(
@@ -210,20 +279,30 @@ def _steps(account: Account, told: Collection[int] | None) -> str:
     folded = rows_folded(account)
     order = [place for place in account.order if told is None or place in told]
     left = len(account.order) - len(order)
-    names = ("Step", "Fact", "By", "Rests on", "Completeness", "Confidence below 1")
+    speech = account.document.speech
+    names = (
+        speech.say("Step", "Schritt"),
+        speech.say("Fact", "Tatsache"),
+        speech.say("By", "Nach"),
+        speech.say("Rests on", "Beruht auf"),
+        speech.said(_COMPLETENESS),
+        speech.said(_BELOW_ONE),
+    )
+    label = speech.say("Steps of the proof", "Schritte des Beweises")
     head = "".join(f"<th scope=col>{name}" for name in names)
     rows = "\n".join(_step(account, place, told=place not in folded) for place in order)
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="Steps of the proof">'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         f"<table><thead><tr>{head}<tbody>{rows}</table></div>"
-        f"{f'<p>{left_steps(left)}' if left else ''}{_levels(account, order)}"
+        f"{f'<p>{left_steps(left, speech)}' if left else ''}{_levels(account, order)}"
     )
 
 
 def _levels(account: Account, order: Sequence[int]) -> str:
     """Say what the levels of completeness of some steps mean."""
     found = sorted({level_of(account, place) for place in order} - {""})
-    return f"<p class=quiet>{text('; '.join(map(level_text, found)))}." if found else ""
+    told = (level_text(one, account.document.speech) for one in found)
+    return f"<p class=quiet>{text('; '.join(told))}." if found else ""
 
 
 def _step(account: Account, place: int, *, told: bool) -> str:
@@ -258,15 +337,16 @@ def _where(account: Account, step: Step) -> str:
 
 def _basis(account: Account, place: int) -> str:
     """Say by which rule, from which sources and under which assumptions."""
-    step = account.steps[place]
+    step, speech = account.steps[place], account.document.speech
     parts = []
     if step.rule is not None:
-        name = rule_name(account.document.rules[step.rule]["id"])
-        parts.append(f"rule <a href=#r{step.rule}>{name}</a>")
+        name = rule_name(account.document.rules[step.rule]["id"], speech)
+        parts.append(speech.say("rule {0}", "Regel {0}", f"<a href=#r{step.rule}>{name}</a>"))
     if step.sources:
         links = [_source_link(account, one) for one in step.sources]
-        parts.append(f"source {listed(links, _MOST_KEYS)}")
-    parts += [f"assuming {assumption_link(account, one)}" for one in account.taken[place]]
+        parts.append(speech.say("source {0}", "Quelle {0}", listed(links, _MOST_KEYS, speech)))
+    assuming = speech.say("assuming", "angenommen:")
+    parts += [f"{assuming} {assumption_link(account, one)}" for one in account.taken[place]]
     if step.note:
         parts.append(text(step.note))
     return "<br>".join(parts)
@@ -284,7 +364,7 @@ def _premises(account: Account, step: Step) -> str:
         number = account.numbers[one.step]
         found.setdefault(one.place, []).append(f"<a href=#a{number}>{number}</a>")
     return "<br>".join(
-        f"{f'{place}: ' if place else ''}{listed(links, _MOST_ROWS)}"
+        f"{f'{place}: ' if place else ''}{listed(links, _MOST_ROWS, account.document.speech)}"
         for place, links in found.items()
     )
 
@@ -300,28 +380,37 @@ def _rules(account: Account) -> str:
     """Print the rules from what is checked, never from a text beside it."""
     document = account.document
     return "".join(
-        f'<article id="r{place}"><h4>{_titled(rule["id"])}</h4>{block(shown)}'
+        f'<article id="r{place}"><h4>{_titled(rule["id"], document.speech)}</h4>{block(shown)}'
         f"{terms(_people(account, place))}</article>"
         for place, (rule, shown) in enumerate(zip(document.rules, document.rule_texts, strict=True))
     )
 
 
-def _titled(rule_id: str) -> str:
+def _titled(rule_id: str, speech: Speech) -> str:
     """Return a rule's name with the id that commands take."""
-    name = rule_name(rule_id)
+    name = rule_name(rule_id, speech)
     return name if name == text(rule_id) else f"{capital(name)} {code(rule_id)}"
 
 
 def _people(account: Account, place: int) -> tuple[tuple[str, str], ...]:
     """Say whose rule it is, which version, and who approved it or that nobody did."""
-    rule = account.document.rules[place]
-    titles = (("Author", "author"), ("Owner", "owner"), ("Version", "version"))
+    document = account.document
+    rule, speech = document.rules[place], document.speech
+    titles = (
+        (speech.say("Author", "Verfasser"), "author"),
+        (speech.say("Owner", "Verantwortlich"), "owner"),
+        (speech.said(_VERSION), "version"),
+    )
+    cites = document.program.rules[place].attributes.get("cites", "")
     return (
         *((title, text(rule.get(name) or "")) for title, name in titles),
-        ("Cites", text(account.document.program.rules[place].attributes.get("cites", ""))),
-        ("Approval", said_of_approval(account.document, place)),
-        ("Hash", code(account.document.rule_digests[place])),
+        (speech.say("Cites", "Genannte Quelle"), text(cites)),
+        (speech.say("Approval", "Billigung"), said_of_approval(document, place)),
+        ("Hash", code(document.rule_digests[place])),
     )
+
+
+_VERSION: Final = Spoken("Version", "Fassung")
 
 
 def _audit_sources(account: Account, told: Collection[int] | None) -> str:
@@ -334,60 +423,74 @@ def _audit_sources(account: Account, told: Collection[int] | None) -> str:
         key = (source["tier"], source["origin"], source["name"], source["query"])
         groups.setdefault(key, []).append(place)
     left = len(account.document.sources) - sum(map(len, groups.values()))
-    rest = f"<p>{counted(left, 'more source')} stand in the certificate." if left else ""
+    more = account.document.speech.counted(left, "more source")
+    rest = account.document.speech.say(
+        "<p>{0} stand in the certificate.", "<p>{0} in der Bescheinigung.", more
+    )
+    rest = rest if left else ""
     return "".join(_asked(account, places) for places in groups.values()) + rest
 
 
 def _asked(account: Account, places: list[int]) -> str:
-    document = account.document
+    document, say = account.document, account.document.speech.say
     first = document.sources[places[0]]
     readings = {
-        place: _reading(document.sources[place], document.record["executed"][place])
+        place: _reading(
+            document.sources[place], document.record["executed"][place], document.speech
+        )
         for place in places
     }
     # What all readings have in common is said once.
     common = [
-        name for name, said in readings[places[0]].items() if _is_common(name, said, readings)
+        name
+        for at, (name, said) in enumerate(readings[places[0]].items())
+        if at >= _UNLIKE and all(one[name] == said for one in readings.values())
     ]
     shared = terms(
         (
-            ("Tier and origin", f"{text(first['tier'])}, {text(first['origin'])}"),
-            ("Query", block(first["query"]) if first["query"] else ""),
-            ("Feeds", ", ".join(map(code, document.fed_by(places)))),
+            (
+                say("Tier and origin", "Stufe und Herkunft"),
+                f"{text(first['tier'])}, {text(first['origin'])}",
+            ),
+            (say("Query", "Anfrage"), block(first["query"]) if first["query"] else ""),
+            (say("Feeds", "Speist"), ", ".join(map(code, document.fed_by(places)))),
             *((name, readings[places[0]][name]) for name in common),
         )
     )
     names = [name for name in readings[places[0]] if name not in common]
-    head = "".join(f"<th scope=col>{name}" for name in ("Source", *names))
+    head = "".join(f"<th scope=col>{name}" for name in (say("Source", "Quelle"), *names))
     rows = "\n".join(
         f"<tr id=q{place}><td>{place}{''.join(f'<td>{said[name]}' for name in names)}"
         for place, said in readings.items()
     )
     name = source_name(first)
+    label = say("Readings of {0}, from {1}", "Abfragen von {0}, ab {1}", name, str(places[0]))
     return (
         f'<article><h4>{name}</h4>{shared}<div class="scroll" tabindex="0" role="region" '
-        f'aria-label="Readings of {name}, from {places[0]}"><table><thead><tr>{head}<tbody>{rows}'
+        f'aria-label="{label}"><table><thead><tr>{head}<tbody>{rows}'
         "</table></div></article>"
     )
 
 
-def _reading(source: Members, time: str | None) -> dict[str, str]:
+_UNLIKE: Final = 3
+"""The first headings of a reading that are never said once for several."""
+
+
+def _reading(source: Members, time: str | None, speech: Speech) -> dict[str, str]:
     """Return what is said of one reading of a source, by heading."""
+    say, parameters = speech.say, source["parameters"]
     return {
         # What was asked for may be about people: the certificate has it, and a redacted one not.
-        "Parameters": counted(len(source["parameters"]), "value") if source["parameters"] else "",
-        "Rows": f"{source['rows']:,}",
-        "Hash of the rows": code(source["hash"]),
-        "Read": moment(time),
-        "Snapshot": text(source["snapshot"] or ""),
-        "Stated by": text(source["author"] or ""),
-        "Confidence": _unsure(source["confidence"]),
+        say("Parameters", "Parameter"): (
+            speech.counted(len(parameters), "value") if parameters else ""
+        ),
+        say("Rows", "Zeilen"): speech.number(source["rows"]),
+        say("Hash of the rows", "Hash der Zeilen"): code(source["hash"]),
+        say("Read", "Gelesen"): moment(time, speech),
+        say("Snapshot", "Abzug"): text(source["snapshot"] or ""),
+        say("Stated by", "Angegeben von"): text(source["author"] or ""),
+        say("Confidence", "Sicherheit"): _unsure(source["confidence"]),
     }
-
-
-def _is_common(name: str, said: str, readings: dict[int, dict[str, str]]) -> bool:
-    unlike = {"Parameters", "Rows", "Hash of the rows"}
-    return name not in unlike and all(one[name] == said for one in readings.values())
 
 
 # ---------------------------------------------------------------------- rows
@@ -399,20 +502,28 @@ def _rows(account: Account, *, short: bool) -> str:
     parts = [_group(account, place, told.get(place, set())) for place in range(len(document.facts))]
     for place, one in enumerate(document.members["open"]):
         shown = _atoms(account, one["predicate"], [one["row"]])
-        parts.append(f"<p>{code(f'open[{place}]')}: {shown} may be: {text(one['reason'])}")
+        place_of, reason = code(f"open[{place}]"), text(one["reason"])
+        english, german = "<p>{0}: {1} may be: {2}", "<p>{0}: {1} kann sein: {2}"
+        parts.append(document.speech.say(english, german, place_of, shown, reason))
     parts += [_coverage(account, one) for one in document.members["coverage"]]
-    parts += [_summary(place, one) for place, one in enumerate(document.members["summaries"])]
+    parts += [
+        _summary(place, one, document.speech)
+        for place, one in enumerate(document.members["summaries"])
+    ]
     parts = [one for one in parts if one]
     left = len(parts) - _MOST_ROWS if short else 0
     if left > 0:
-        parts[_MOST_ROWS:] = [f"<p>{left:,} more of this kind stand in the certificate."]
+        english = "<p>{0} more of this kind stand in the certificate."
+        german = "<p>{0} weitere dieser Art in der Bescheinigung."
+        parts[_MOST_ROWS:] = [document.speech.say(english, german, document.speech.number(left))]
     return "".join(parts)
 
 
 def _atoms(account: Account, predicate: str, rows: list[list[str | None]]) -> str:
     """Return rows of a predicate in the spelling of the certificate."""
     shown = [code(account.document.atom(predicate, row), 300) for row in rows[:_MOST_KEYS]]
-    return listed([*shown, *[""] * (len(rows) - len(shown))], _MOST_KEYS)
+    every = [*shown, *[""] * (len(rows) - len(shown))]
+    return listed(every, _MOST_KEYS, account.document.speech)
 
 
 def _told(account: Account) -> dict[int, set[int]]:
@@ -436,10 +547,19 @@ def _group(account: Account, place: int, told: set[int]) -> str:
         return ""
     shown = [code(account.document.atom(group["predicate"], row), 300) for row in rows[:_MOST_ROWS]]
     more = len(rows) - len(shown)
-    rest = f"<li>and {more:,} more, in the certificate" if more > 0 else ""
-    source = _source_link(account, group["source"])
-    title = (
-        f"{code(f'facts[{place}]')} from {source}, {counted(len(rows), 'row')} besides the steps"
+    speech = account.document.speech
+    rest = speech.say(
+        "<li>and {0} more, in the certificate",
+        "<li>und {0} weitere, in der Bescheinigung",
+        speech.number(more),
+    )
+    rest = rest if more > 0 else ""
+    title = speech.say(
+        "{0} from {1}, {2} besides the steps",
+        "{0} aus {1}, {2} neben den Schritten",
+        code(f"facts[{place}]"),
+        _source_link(account, group["source"]),
+        speech.counted(len(rows), "row"),
     )
     return f"<p>{title}:<ul>{''.join(f'<li>{one}' for one in shown)}{rest}</ul>"
 
@@ -455,18 +575,31 @@ def _coverage(account: Account, one: Members) -> str:
         patterns.append(pattern)
     sources = ", ".join(_source_link(account, source) for source in one["sources"])
     asked = _atoms(account, one["predicate"], patterns)
-    told = f"<p>Asked in full: {asked}, answered by {sources or 'nobody'}"
+    say = account.document.speech.say
+    told = say(
+        "<p>Asked in full: {0}, answered by {1}",
+        "<p>Vollständig gefragt: {0}, geantwortet hat {1}",
+        asked,
+        sources or say("nobody", "niemand"),
+    )
     if "for" not in one:
         return told
     rule = account.document.rules[one["for"][0]]["id"]
-    return f"{told}; of these only the rows are shown that pass the comparisons of {code(rule)}"
+    return told + say(
+        "; of these only the rows are shown that pass the comparisons of {0}",
+        "; gezeigt sind davon nur die Zeilen, die die Vergleiche von {0} bestehen",
+        code(rule),
+    )
 
 
-def _summary(place: int, one: Members) -> str:
-    chunks = len(one["chunks"])
-    return (
-        f"<p>{code(f'summaries[{place}]')}: {one['count']:,} rows of an aggregate are not in the "
-        f"certificate; {counted(chunks, 'chunk')}, hash {code(one['hash'])}"
+def _summary(place: int, one: Members, speech: Speech) -> str:
+    return speech.say(
+        "<p>{0}: {1} rows of an aggregate are not in the certificate; {2}, hash {3}",
+        "<p>{0}: {1} zusammengefasste Zeilen stehen nicht in der Bescheinigung; {2}, Hash {3}",
+        code(f"summaries[{place}]"),
+        speech.number(one["count"]),
+        speech.counted(len(one["chunks"]), "chunk"),
+        code(one["hash"]),
     )
 
 
@@ -477,10 +610,13 @@ def _closure(account: Account) -> str:
     parts = []
     for entry in closure["entries"]:
         name = entry["predicate"]
-        can = _atoms(account, name, rows.get(name, [])) or "no row"
+        speech = account.document.speech
+        can = _atoms(account, name, rows.get(name, [])) or speech.say("no row", "keine Zeile")
         orders = "; ".join(_order(account, *order) for order in entry["orders"])
-        keys = counted(len(entry["keys"]), "key")
-        parts.append(f"<p>Of {code(name)} for {keys} there can be {can}. Rules: {orders}")
+        keys = speech.counted(len(entry["keys"]), "key")
+        english = "<p>Of {0} for {1} there can be {2}. Rules: {3}"
+        german = "<p>Von {0} kann es für {1} geben: {2}. Regeln: {3}"
+        parts.append(speech.say(english, german, code(name), keys, can, orders))
     return "".join(parts)
 
 
@@ -488,7 +624,8 @@ def _order(account: Account, rule: int, order: list[int]) -> str:
     """Say in which order the body of a rule was followed."""
     places = ", ".join(str(at + 1) for at in order)
     name = f'<a href="#r{rule}">{text(account.document.rules[rule]["id"])}</a>'
-    return f"{name}, literals {places}" if places else name
+    said = account.document.speech.say("{0}, literals {1}", "{0}, Literale {1}", name, places)
+    return said if places else name
 
 
 def _proofs(account: Account) -> str:
@@ -498,11 +635,19 @@ def _proofs(account: Account) -> str:
         header = proof["header"]
         name, row = header["goal"]
         goal = f"{name}({', '.join(row)})"
-        under = counted(len(header["under"]), "assumption")
+        speech = account.document.speech
         parts.append(
-            f"<p>{code(f'proofs[{place}]')}: {text(header['verdict'])} {code(goal)} under {under}, "
-            f"confidence {text(header['confidence'])}, {counted(len(proof['nodes']), 'node')}, "
-            f"identity {code(proof['identity'])}"
+            speech.say(
+                "<p>{0}: {1} {2} under {3}, confidence {4}, {5}, identity {6}",
+                "<p>{0}: {1} {2} unter {3}, Sicherheit {4}, {5}, Identität {6}",
+                code(f"proofs[{place}]"),
+                text(header["verdict"]),
+                code(goal),
+                speech.counted(len(header["under"]), "assumption"),
+                text(header["confidence"]),
+                speech.counted(len(proof["nodes"]), "node"),
+                code(proof["identity"]),
+            )
         )
     return "".join(parts)
 
@@ -516,31 +661,41 @@ def _approvals(account: Account) -> Iterator[str]:
     ids = (rule["id"] for rule in document.rules)
     named = dict(zip(document.rule_digests, ids, strict=True))
     for one in document.header["approvals"]:
-        signed = "not signed" if one["key"] is None else f"signed with {code(one['key'])}"
+        signed = signed_with(one["key"], document.speech)
         rule, by = text(named[one["rule"]]), text(one["by"])
-        yield f"{rule} by {by}, {moment(one['at'])}, {signed}"
+        at = moment(one["at"], document.speech)
+        yield document.speech.say(
+            "{0} by {1}, {2}, {3}", "{0} von {1}, {2}, {3}", rule, by, at, signed
+        )
 
 
 def _head(account: Account) -> str:
-    document = account.document
-    header, record = document.header, document.record
+    document, speech = account.document, account.document.speech
+    header, record, say = document.header, document.record, speech.say
+    created = moment(record["created"], speech)
     return terms(
         (
-            ("Goal", code(document.goal())),
+            (say("Goal", "Ziel"), code(document.goal())),
             ("Format", code(document.members["format"])),
-            ("Identity of the proof", code(document.identity)),
-            ("Digest of the file", code(document.members["digest"])),
-            ("Pin of the rules", code(header["program"])),
-            ("Completeness", text(level_text(header["level"]))),
-            ("Search", text(header["search"])),
-            ("Snapshot", text(header["snapshot"] or "")),
-            ("Facts as recorded on", moment(header["as_of"])),
-            ("Asked by", text(header.get("asked_by") or "")),
-            ("Decision", text(header["decision"] or "")),
-            ("Supersedes", text(header["supersedes"] or "")),
-            ("Libraries", ", ".join(code(one) for one in header["libraries"])),
-            ("Approvals", "<br>".join(_approvals(account))),
-            ("Decided", f"{moment(record['created'])} by {text(record['engine'])}"),
-            ("Host", text(record["host"] or "")),
+            (say("Identity of the proof", "Identität des Beweises"), code(document.identity)),
+            (say("Digest of the file", "Prüfsumme der Datei"), code(document.members["digest"])),
+            (say("Pin of the rules", "Prüfsumme der Regeln"), code(header["program"])),
+            (speech.said(_COMPLETENESS), text(level_text(header["level"], speech))),
+            (say("Search", "Suche"), text(header["search"])),
+            (say("Snapshot", "Abzug"), text(header["snapshot"] or "")),
+            (
+                say("Facts as recorded on", "Tatsachen, verzeichnet am"),
+                moment(header["as_of"], speech),
+            ),
+            (say("Asked by", "Gefragt von"), text(header.get("asked_by") or "")),
+            (say("Decision", "Entscheidung"), text(header["decision"] or "")),
+            (say("Supersedes", "Ersetzt"), text(header["supersedes"] or "")),
+            (say("Libraries", "Bibliotheken"), ", ".join(code(one) for one in header["libraries"])),
+            (say("Approvals", "Billigungen"), "<br>".join(_approvals(account))),
+            (
+                say("Decided", "Entschieden"),
+                say("{0} by {1}", "{0} von {1}", created, text(record["engine"])),
+            ),
+            (say("Host", "Rechner"), text(record["host"] or "")),
         )
     )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import counted
-from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive
+from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import by_change
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import capital, shortened
-from constat.proof.export.drawing import rows_folded
+from constat.proof.export.drawing import VERDICTS, rows_folded
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
-from constat.proof.levels import LEVEL_WORDS
+from constat.proof.levels import LEVELS
 from constat.proof.render import in_words
 from constat.proof.report.markup import (
     assumption_link,
@@ -31,7 +32,7 @@ from constat.proof.report.markup import (
     step_link,
     text,
 )
-from constat.proof.sentences import RuleWords, describe_fact
+from constat.proof.sentences import RuleWords, describe_fact, say_possible
 from constat.proof.written import written_body
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from constat.proof.export.denial import Path
     from constat.proof.export.document import Document
     from constat.proof.export.steps import Step
+    from constat.proof.sentences import Speech
+    from constat.proof.whynot import Attempt
 
 # What was decided, when, on whose question, why, by whose rule and who approved it, and what would
 # change it stand first; then assumptions, sources with their times, conflicts, and whether the page
@@ -49,32 +52,35 @@ if TYPE_CHECKING:
 
 LABELS: Final = MappingProxyType(
     {
-        "PROVED": ("settled", "●", "PROVED"),
-        "PROVED_UNDER": ("warn", "▲", "PROVED UNDER assumptions"),
-        "DISPROVED": ("settled", "○", "DISPROVED"),
-        "DISPROVED_UNDER": ("warn", "▲", "DISPROVED UNDER assumptions"),
-        "UNRESOLVED": ("open", "?", "UNRESOLVED"),
+        "PROVED": ("settled", "●"),
+        "PROVED_UNDER": ("warn", "▲"),
+        "DISPROVED": ("settled", "○"),
+        "DISPROVED_UNDER": ("warn", "▲"),
+        "UNRESOLVED": ("open", "?"),
     }
 )
 _MEANINGS: Final = MappingProxyType(
     {
-        "PROVED": "It follows from the rules and from what the sources say.",
-        "PROVED_UNDER": "It follows if the assumptions below are accepted, and not without them.",
-        "DISPROVED": "By the rules and what the sources say it does not hold.",
-        "DISPROVED_UNDER": "If the assumptions below are accepted, it does not hold.",
-        "UNRESOLVED": "Neither yes nor no follows: something that matters is not known.",
-    }
-)
-_WIDE: Final = frozenset(
-    {
-        "Why",
-        "What is counted",
-        "What decides it",
-        "Principal reasons",
-        "What is missing",
-        "What would decide it",
-        "What would change it",
-        "By whose rule",
+        "PROVED": Spoken(
+            "It follows from the rules and from what the sources say.",
+            "Es folgt aus den Regeln und aus dem, was die Quellen sagen.",
+        ),
+        "PROVED_UNDER": Spoken(
+            "It follows if the assumptions below are accepted, and not without them.",
+            "Es folgt, wenn man die Annahmen unten gelten lässt, und ohne sie nicht.",
+        ),
+        "DISPROVED": Spoken(
+            "By the rules and what the sources say it does not hold.",
+            "Nach den Regeln und dem, was die Quellen sagen, trifft es nicht zu.",
+        ),
+        "DISPROVED_UNDER": Spoken(
+            "If the assumptions below are accepted, it does not hold.",
+            "Wenn man die Annahmen unten gelten lässt, trifft es nicht zu.",
+        ),
+        "UNRESOLVED": Spoken(
+            "Neither yes nor no follows: something that matters is not known.",
+            "Weder Ja noch Nein folgt: etwas, worauf es ankommt, ist nicht bekannt.",
+        ),
     }
 )
 _MOST_ASKED: Final = 12
@@ -92,43 +98,59 @@ _MOST_DAYS: Final = 3
 
 def opening(account: Account, *, paper: bool = False) -> str:
     """Return the first screen; on paper it says how to verify, for nothing runs there."""
-    verdict = account.document.header["verdict"]
-    tone, sign, label = LABELS.get(verdict, ("open", "?", "UNKNOWN"))
+    verdict, say = account.document.header["verdict"], account.document.speech.say
+    tone, sign = LABELS.get(verdict, ("open", "?"))
+    meaning = account.document.speech.said(_MEANINGS[verdict]) if verdict in _MEANINGS else ""
+    decisive_ones = "" if account.reasons or account.veiled else _decisive(account)
+    wide = (
+        (say("Principal reasons", "Hauptgründe"), _reasons(account)),
+        (say("What decides it", "Was es entscheidet"), decisive_ones),
+        (say("Why", "Warum"), _why(account)),
+        (say("What is counted", "Was gezählt wird"), _folded(account)),
+        (say("What is missing", "Was fehlt"), _lacking(account)),
+        (say("What would decide it", "Was es entscheiden würde"), _deciding(account)),
+        (say("What would change it", "Was es ändern würde"), _changing(account)),
+        (say("By whose rule", "Nach wessen Regel"), _ruled(account)),
+    )
+    others = (
+        (say("How certain", "Wie sicher"), _confidence(account)),
+        (say("Assumptions", "Annahmen"), _assumptions(account)),
+        (say("Conflicts", "Widersprüche"), _conflicts(account)),
+        (say("Rests on", "Worauf es beruht"), _sources(account)),
+        (say("Verification", "Prüfung"), _state(account.document.speech, paper=paper)),
+    )
     facts = "".join(
-        f"<div{' class=wide' if name in _WIDE else ''}><dt>{name}</dt><dd>{said}</dd></div>"
-        for name, said in (
-            ("Principal reasons", _reasons(account)),
-            ("What decides it", "" if account.reasons or account.veiled else _decisive(account)),
-            ("Why", _why(account)),
-            ("What is counted", _folded(account)),
-            ("What is missing", _lacking(account)),
-            ("What would decide it", _deciding(account)),
-            ("What would change it", _changing(account)),
-            ("By whose rule", _ruled(account)),
-            ("How certain", _confidence(account)),
-            ("Assumptions", _assumptions(account)),
-            ("Conflicts", _conflicts(account)),
-            ("Rests on", _sources(account)),
-            ("Verification", _state(paper=paper)),
-        )
+        f"<div{' class=wide' if listed_in is wide else ''}><dt>{name}</dt><dd>{said}</dd></div>"
+        for listed_in in (wide, others)
+        for name, said in listed_in
         if said
     )
     return (
         f'<section class="opening {tone}" aria-labelledby="question">'
-        f'<p class="eyebrow">Question</p><p class="asked">{text(capital(account.question))}</p>'
+        f'<p class="eyebrow">{say("Question", "Frage")}</p>'
+        f'<p class="asked">{text(capital(account.question))}</p>'
         f'<h1 id="question">{text(account.headline)}</h1><p class="effective">{_for(account)}</p>'
-        f'<p class="verdict"><span class="badge"><span aria-hidden="true">{sign}</span> {label}'
-        f"</span> <strong>{_approved(account)}</strong> <span>{_MEANINGS.get(verdict, '')}</span>"
-        f"</p>{_when(account)}"
+        f'<p class="verdict"><span class="badge"><span aria-hidden="true">{sign}</span> '
+        f"{verdict_label(account)}</span> <strong>{_approved(account)}</strong> "
+        f"<span>{meaning}</span></p>{_when(account)}"
         f'<dl class="facts">{facts}</dl></section>'
     )
 
 
+def verdict_label(account: Account) -> str:
+    """Return the verdict as a page shows it."""
+    spoken = VERDICTS.get(account.document.header["verdict"])
+    return account.document.speech.said(spoken) if spoken else "UNKNOWN"
+
+
 def _for(account: Account) -> str:
     """Say for which day the headline holds: that of the configuration, else that of the answer."""
-    day = f"Decided on {text(account.document.record['created'][:10])}"
+    speech = account.document.speech
+    day = text(speech.value(account.document.record["created"][:10], Kind.DATE))
+    day = speech.say("Decided on {0}", "Entschieden am {0}", day)
     days = "; ".join(map(text, _days(account)))
-    return f"{day}, counted for: {days}." if days else f"{day}."
+    counting = speech.say(", counted for: {0}", ", gerechnet für: {0}", days)
+    return f"{day}{counting}." if days else f"{day}."
 
 
 def _approved(account: Account) -> str:
@@ -138,26 +160,41 @@ def _approved(account: Account) -> str:
     places = [one for one in places if _is_written(document, one)]
     given = {one["rule"] for one in document.header["approvals"]}
     lacking = sum(document.rule_digests[one] not in given for one in places)
+    say, number = document.speech.say, document.speech.number
     if not lacking:
-        return "By approved rules." if places else ""
+        return say("By approved rules.", "Nach gebilligten Regeln.") if places else ""
     if len(places) == 1:
-        return "Nobody approved the rule."
-    many = "any of the" if lacking == len(places) else f"{lacking:,} of the {len(places):,}"
-    return f"Nobody approved {many} rules."
+        return say("Nobody approved the rule.", "Niemand hat die Regel gebilligt.")
+    if lacking == len(places):
+        return say("Nobody approved any of the rules.", "Niemand hat eine der Regeln gebilligt.")
+    return say(
+        "Nobody approved {0} of the {1} rules.",
+        "{0} der {1} Regeln hat niemand gebilligt.",
+        number(lacking),
+        number(len(places)),
+    )
 
 
 def _when(account: Account) -> str:
     """Say when it was decided and of when its facts are, and who asked."""
-    document = account.document
-    engine = text(document.record["engine"])
-    said = [f"Written on {_time(document.record['created'])} by {engine}."]
+    document, say = account.document, account.document.speech.say
+    engine, created = text(document.record["engine"]), _time(account, document.record["created"])
+    said = [say("Written on {0} by {1}.", "Geschrieben am {0} von {1}.", created, engine)]
     as_of = document.header["as_of"]
     if as_of:
-        said.append(f"The facts are those that were recorded on {_time(as_of)}.")
+        said.append(
+            say(
+                "The facts are those that were recorded on {0}.",
+                "Die Tatsachen sind die, die am {0} verzeichnet waren.",
+                _time(account, as_of),
+            )
+        )
     who, entry = document.header.get("asked_by"), document.header["decision"]
     if who:
-        logged = f" (log of decisions: {text(entry)})" if entry else ""
-        said.append(f"Asked by {text(who)}{logged}.")
+        log = say(
+            " (log of decisions: {0})", " (Protokoll der Entscheidungen: {0})", text(entry or "")
+        )
+        said.append(say("Asked by {0}{1}.", "Gefragt von {0}{1}.", text(who), log if entry else ""))
     return f'<p class="quiet">{" ".join(said)}</p>'
 
 
@@ -171,7 +208,7 @@ def _days(account: Account) -> list[str]:
         days = [one.kind for one in declared.columns] == [Kind.DATE]
         if days and document.sources[group["source"]]["origin"] == "CONFIG":
             for row in document.rows(number):
-                said = describe_fact(declared, decode_row(row, declared.kinds))
+                said = describe_fact(declared, decode_row(row, declared.kinds), document.speech)
                 found[shortened(said)] = None
     return list(found)[:_MOST_DAYS]
 
@@ -179,19 +216,39 @@ def _days(account: Account) -> list[str]:
 def _folded(account: Account) -> str:
     """Say of sums and counts which entries they take, and name those that they leave out."""
     items = []
+    speech = account.document.speech
     for one in account.folds(_MOST_LISTED):
         if not one.where and not one.left:
             continue
-        entries = "1 entry" if one.counted == 1 else f"{one.counted:,} entries"
-        said = f"{text(capital(one.sentence))}, from {entries}"
-        where = f" Only those count for which {text('; '.join(one.where))}." if one.where else ""
-        left = ""
+        entries = _entries(speech, one.counted)
+        told = text(capital(one.sentence))
+        said = speech.say("{0}, from {1}.", "{0}, aus {1}.", told, entries)
+        if one.where:
+            where = text("; ".join(one.where))
+            english, german = (
+                " Only those count for which {0}.",
+                " Nur die zählen, für die gilt: {0}.",
+            )
+            said += speech.say(english, german, where)
         if one.left:
             more = len(one.left) - _MOST_FACTS
-            rest = f"; and {more:,} more" if more > 0 else ""
-            left = f" <strong>Left out:</strong> {text('; '.join(one.left[:_MOST_FACTS]))}{rest}."
-        items.append(f"{said}.{where}{left}")
-    return _short_list(list(dict.fromkeys(items)), "sums")
+            rest = f"; {_and_more(speech, more)}" if more > 0 else ""
+            title = speech.say("Left out:", "Nicht gezählt:")
+            said += f" <strong>{title}</strong> {text('; '.join(one.left[:_MOST_FACTS]))}{rest}."
+        items.append(said)
+    sums = speech.say("sums", "Summen")
+    return _short_list(account, list(dict.fromkeys(items)), sums)
+
+
+def _entries(speech: Speech, count: int) -> str:
+    """Say how many entries are folded."""
+    if speech.german:
+        return "einem Eintrag" if count == 1 else f"{speech.number(count)} Einträgen"
+    return "1 entry" if count == 1 else f"{count:,} entries"
+
+
+def _and_more(speech: Speech, more: int) -> str:
+    return speech.say("and {0} more", "und {0} weitere", speech.number(more))
 
 
 def _decisive(account: Account) -> str:
@@ -201,7 +258,8 @@ def _decisive(account: Account) -> str:
     said = decisive(account.denial)
     # A rule for structures of another form decides nothing where a rule for this form fails.
     said = tuple(one for one in said if " not of the form " not in one) or said
-    return _short_list([f"{text(capital(one))}." for one in said], "rules")
+    named = account.document.speech.say("rules", "Regeln")
+    return _short_list(account, [f"{text(capital(one))}." for one in said], named)
 
 
 def _why(account: Account) -> str:
@@ -220,7 +278,8 @@ def _why(account: Account) -> str:
                 for one in account.tests(step)
                 if f"{one.sentence}, " not in told and not one.turned
             ]
-    return _short_list(list(dict.fromkeys(items)), "sentences")
+    sentences = account.document.speech.say("sentences", "Sätze")
+    return _short_list(account, list(dict.fromkeys(items)), sentences)
 
 
 def _changing(account: Account) -> str:
@@ -229,25 +288,38 @@ def _changing(account: Account) -> str:
     Of what holds, the comparisons by which it does and how far they are from turning, what is not
     there, and the facts of sources under it.
     """
-    verdict = account.document.header["verdict"]
+    verdict, say = account.document.header["verdict"], account.document.speech.say
     if verdict.startswith("PROVED"):
         turning = [*_turning(account, account.roots[:1]), *_computed(account)]
-        told = _short_list([f"{capital(one)}." for one in turning], "conditions")
-        return f"<p>This proof falls if one of these turns round:</p>{told}" if told else ""
+        conditions = say("conditions", "Bedingungen")
+        told = _short_list(account, [f"{capital(one)}." for one in turning], conditions)
+        title = say(
+            "This proof falls if one of these turns round:",
+            "Dieser Beweis fällt, wenn sich eines davon umkehrt:",
+        )
+        return f"<p>{title}</p>{told}" if told else ""
     if not verdict.startswith("DISPROVED"):
         return ""
     items = []
     for path in account.denial[0].paths if account.denial else ():
         lacks = list(_lacks(account, path))
         if path.attempt.state == "failed" and lacks:
-            rule = f"Rule {rule_name(path.attempt.rule)} fails on"
+            name = rule_name(path.attempt.rule, account.document.speech)
             each = "".join(f"<li>{capital(one)}" for one in lacks)
             items.append(
-                f"{rule} this: {lacks[0]}"
+                say(
+                    "Rule {0} fails on this: {1}", "Regel {0} scheitert hieran: {1}", name, lacks[0]
+                )
                 if len(lacks) == 1
-                else f"{rule} each of these {len(lacks)}:<ul>{each}</ul>"
+                else say(
+                    "Rule {0} fails on each of these {1}:",
+                    "Regel {0} scheitert an jedem dieser {1} Punkte:",
+                    name,
+                    str(len(lacks)),
+                )
+                + f"<ul>{each}</ul>"
             )
-    return _short_list(items, "rules") + _tried(account)
+    return _short_list(account, items, say("rules", "Regeln")) + _tried(account)
 
 
 def _computed(account: Account) -> list[str]:
@@ -257,22 +329,36 @@ def _computed(account: Account) -> list[str]:
     computed = any(not one.turned for one in account.tests(account.steps[account.roots[0]]))
     if not computed or not any(one.numeric for one in kinds):
         return []
-    return ["numbers of the answer are computed: they change with each number that they rest on"]
+    return [
+        account.document.speech.say(
+            "numbers of the answer are computed: they change with each number that they rest on",
+            "Zahlen der Antwort sind berechnet: sie ändern sich mit jeder, auf der sie beruhen",
+        )
+    ]
 
 
 def _lacks(account: Account, path: Path) -> Iterator[str]:
     """Say what a rule lacks, by how much, and what that rests on in its turn."""
     ends = [] if path.below is None else _ends(account, path.below)
+    say = account.document.speech.say
     for place, (sentence, operator, apart) in enumerate(path.lacks):
-        change = by_change(operator, apart)
-        said = f"{text(sentence)}{f' ({text(change)} would do)' if change else ''}."
+        said = f"{_lacked(account, sentence, operator, apart)}."
         there = [n for n, one in enumerate(account.steps) if one.sentence == sentence and one.rule]
         turning = _turning(account, there[:1]) if there else []
         if turning:
-            said += f" That falls if one of these turns round:{_points(turning)}"
+            falls = "That falls if one of these turns round:"
+            said += f" {say(falls, 'Das fällt, wenn sich eines davon umkehrt:')}{_points(turning)}"
         elif ends and place == 0:
-            said += f" That comes down to:{_points(ends)}"
+            said += f" {say('That comes down to:', 'Das läuft hinaus auf:')}{_points(ends)}"
         yield said
+
+
+def _lacked(account: Account, sentence: str, operator: str, apart: str) -> str:
+    """Say what is not so, and which change would do."""
+    speech = account.document.speech
+    change = by_change(operator, apart, speech)
+    would = speech.say(" ({0} would do)", " ({0} würde genügen)", text(change)) if change else ""
+    return f"{text(sentence)}{would}"
 
 
 def _points(said: Sequence[str]) -> str:
@@ -290,8 +376,7 @@ def _ends(account: Account, place: int) -> list[str]:
                 met.add(path.below)
                 continue
             for sentence, operator, apart in path.lacks[:1]:
-                change = by_change(operator, apart)
-                found[f"{text(sentence)}{f' ({text(change)} would do)' if change else ''}"] = None
+                found[_lacked(account, sentence, operator, apart)] = None
     return list(found)
 
 
@@ -300,13 +385,17 @@ def _turning(account: Account, roots: Sequence[int]) -> list[str]:
     compared: dict[str, None] = {}
     absent: dict[str, None] = {}
     facts: dict[str, None] = {}
+    speech = account.document.speech
     waiting, met = list(roots), set(roots)
     while waiting:
         place = waiting.pop(0)
         step = account.steps[place]
         for one in account.tests(step):
             if one.turned:
-                compared[f"{text(one.sentence)}: {text(one.turned)} turns it"] = None
+                said, turned = text(one.sentence), text(one.turned)
+                compared[
+                    speech.say("{0}: {1} turns it", "{0}: {1}, und es kippt", said, turned)
+                ] = None
         if step.kind == ABSENCE:
             why = _not_there(account, place)[:1]
             absent["".join([text(step.sentence), *(f": {text(one)}" for one in why)])] = None
@@ -317,8 +406,12 @@ def _turning(account: Account, roots: Sequence[int]) -> list[str]:
         waiting += [] if step.kind == ABSENCE else below
         met.update(below)
     few = list(facts)[:_MOST_FACTS]
-    more = f"; and {counted(len(facts) - len(few), 'more fact')}" if len(facts) > len(few) else ""
-    named = [f"what the sources say: {'; '.join(few)}{more}"] if few else []
+    left = speech.counted(len(facts) - len(few), "more fact")
+    more = speech.say("; and {0}", "; und {0}", left) if len(facts) > len(few) else ""
+    told = f"{'; '.join(few)}{more}"
+    named = (
+        [speech.say("what the sources say: {0}", "was die Quellen sagen: {0}", told)] if few else []
+    )
     room = _MOST_LISTED - len(named)
     every = [*list(compared)[: room - min(len(absent), 2)], *absent]
     return [*every[:room], *named]
@@ -340,11 +433,20 @@ def _tried(account: Account) -> str:
     said = [f"{text(capital(one['text']))}." for one in account.document.changes]
     if not said:
         return ""
-    each = "this change" if len(said) == 1 else "any one of these changes"
-    return (
-        f"<p>With {each} the answer would have been yes. Computed by Constat when it was decided, "
-        f"not proved by this certificate:</p>{_short_list(said, 'changes')}"
+    say = account.document.speech.say
+    each = (
+        say("this change", "dieser Änderung")
+        if len(said) == 1
+        else say("any one of these changes", "jeder dieser Änderungen für sich")
     )
+    title = say(
+        "With {0} the answer would have been yes. Computed by Constat when it was decided, "
+        "not proved by this certificate:",
+        "Mit {0} wäre die Antwort Ja gewesen. Von Constat bei der Entscheidung berechnet, von "
+        "dieser Bescheinigung nicht bewiesen:",
+        each,
+    )
+    return f"<p>{title}</p>{_short_list(account, said, say('changes', 'Änderungen'))}"
 
 
 def _chain(account: Account, root: int) -> list[int]:
@@ -368,13 +470,19 @@ def _deciding(account: Account) -> str:
     """Say of an open question what has to hold of what is missing, rule by rule."""
     if account.document.header["verdict"] != "UNRESOLVED" or not account.denial:
         return ""
+    speech = account.document.speech
+    begin = say_possible(["\0"], speech).partition("\0")[0]
     items = [
-        f"Rule {rule_name(path.attempt.rule)} gives it if"
-        f"{text(path.attempt.sentence.removeprefix('it would, if'))}."
+        speech.say(
+            "Rule {0} gives it if {1}.",
+            "Regel {0} ergibt es, wenn gilt: {1}.",
+            rule_name(path.attempt.rule, speech),
+            text(path.attempt.sentence.removeprefix(begin)),
+        )
         for path in account.denial[0].paths
         if path.attempt.state == "open" and path.attempt.sentence
     ]
-    return _short_list(items, "rules")
+    return _short_list(account, items, speech.say("rules", "Regeln"))
 
 
 def _ruled(account: Account) -> str:
@@ -415,13 +523,25 @@ def _ruled(account: Account) -> str:
     items = [_rule_said(account, place) for place in first]
     rest = [place for place in places if place not in first]
     first_rules = f"<ul>{''.join(f'<li>{one}' for one in items)}</ul>" if items else ""
-    if not rest:
-        return first_rules
+    return first_rules + (_rest_of_rules(account, rest) if rest else "")
+
+
+def _rest_of_rules(account: Account, rest: Sequence[int]) -> str:
+    """Fold the rules that those that decide rest on."""
+    document, speech = account.document, account.document.speech
     below = "".join(f"<li>{_rule_said(account, place)}" for place in rest[:_MOST_FOLDED])
     if len(rest) > _MOST_FOLDED:
-        below += f"<li>and {len(rest) - _MOST_FOLDED:,} more rules, in the audit"
-    more = f"{counted(len(rest), 'more rule')} it rests on. {_approved_in_all(document, rest)}"
-    return f"{first_rules}<details><summary>{more}</summary><ul>{below}</ul></details>"
+        left = speech.number(len(rest) - _MOST_FOLDED)
+        below += speech.say(
+            "<li>and {0} more rules, in the audit",
+            "<li>und {0} weitere Regeln, in der Prüfspur",
+            left,
+        )
+    more = speech.counted(len(rest), "more rule")
+    more = speech.say("{0} it rests on.", "{0}, auf denen es beruht.", more)
+    more = more.replace("denen", "der") if speech.german and len(rest) == 1 else more
+    more = f"{more} {_approved_in_all(document, rest)}"
+    return f"<details><summary>{more}</summary><ul>{below}</ul></details>"
 
 
 def _behind_absences(account: Account) -> frozenset[str]:
@@ -463,60 +583,101 @@ def _approved_in_all(document: Document, places: Sequence[int]) -> str:
     """Say how many of some rules nobody approved."""
     given = {one["rule"] for one in document.header["approvals"]}
     lacking = sum(1 for place in places if document.rule_digests[place] not in given)
+    say = document.speech.say
     if not lacking:
-        return "Each of them is approved." if len(places) > 1 else "It is approved."
+        several = say("Each of them is approved.", "Jede davon ist gebilligt.")
+        return several if len(places) > 1 else say("It is approved.", "Sie ist gebilligt.")
     if len(places) == 1:
-        return "Nobody approved it."
-    return f"Nobody approved {'any' if lacking == len(places) else f'{lacking:,}'} of them."
+        return say("Nobody approved it.", "Niemand hat sie gebilligt.")
+    if lacking == len(places):
+        return say("Nobody approved any of them.", "Niemand hat eine davon gebilligt.")
+    return say(
+        "Nobody approved {0} of them.",
+        "{0} davon hat niemand gebilligt.",
+        document.speech.number(lacking),
+    )
 
 
 def _rule_said(account: Account, place: int) -> str:
     """Say of a rule who wrote, owns and approved it, then its words beside what it requires."""
     document = account.document
-    rule, stated = document.program.rules[place], document.rules[place]
-    version = f", version {text(stated['version'])}" if stated.get("version") else ""
-    people = [
-        f"{did} by {text(stated[name])}"
-        for name, did in (("author", "written"), ("owner", "owned"))
-        if stated.get(name)
-    ]
-    whose = f", {' and '.join(people)}" if people else ", by an author it does not name"
-    told = RuleWords.of(rule, document.program.program.predicates)
+    say = document.speech.say
+    rule = document.program.rules[place]
+    told = RuleWords.of(rule, document.program.program.predicates, document.speech)
     says = told.says()
-    words = f"In its words: “{text(capital(says))}.”" if says else "It has no words of its own."
+    words = (
+        say("In its words: “{0}.”", "In ihren Worten: „{0}.“", text(capital(says)))
+        if says
+        else say("It has no words of its own.", "Sie hat keine eigenen Worte.")
+    )
     body = [one.literal for one in written_body(rule.body)]
     # Whoever looks a value up asks nothing; a rule that asks nothing else says what it looks up.
     asking = [one for one in body if _asks(document, one)] or body
     asked = [text(told.requires(one)) for one in asking]
     more = len(asked) - _MOST_ASKED
-    rest = f"; and {more:,} more conditions" if more > 0 else ""
-    needs = f"<p>It requires that {'; '.join(asked[:_MOST_ASKED])}{rest}.</p>" if asked else ""
+    left = document.speech.counted(more, "more condition")
+    rest = say("; and {0}", "; und {0}", left) if more > 0 else ""
+    needs = "; ".join(asked[:_MOST_ASKED]) + rest
+    needs = say("It requires that {0}.", "Sie verlangt, dass gilt: {0}.", needs) if asked else ""
     if asked == [text(says)]:
-        needs = "<p>It requires just that.</p>"
-    unlike = "".join(
-        f"<p><strong>Its words and what it requires differ:</strong> the words say "
-        f"“{text(said)}”, and what is checked is that {text(checked)}.</p>"
-        for said, checked in told.contradicted()
-    )
-    unlike += "".join(
-        f"<p><strong>Its words do not say</strong> that only those count for which {text(one)}.</p>"
-        for one in told.unsaid()
-    )
-    unlike += "".join(f"<p>{text(capital(one))}.</p>" for one in told.unread())
-    denied = told.unchecked()
-    if denied:
-        unlike += (
-            f"<p><strong>Its words say</strong> “{text(denied)}”, and the rule checks of nothing "
-            "that it is not so.</p>"
-        )
-    cites = rule.attributes.get("cites")
-    source = f"<p>It cites {text(cites)}.</p>" if cites else ""
+        needs = say("It requires just that.", "Sie verlangt eben das.")
+    needs = f"<p>{needs}</p>" if needs else ""
+    cites = text(rule.attributes.get("cites", ""))
+    source = f"<p>{say('It cites {0}.', 'Als Quelle nennt sie: {0}.', cites)}</p>" if cites else ""
     approval = capital(said_of_approval(document, place))
     approved = f" <b>{approval}.</b>" if approval else ""
+    title = f'<a href="#r{place}">{rule_name(rule.id, document.speech)}</a>'
     return (
-        f'Rule <a href="#r{place}">{rule_name(rule.id)}</a>{version}{whose}.{approved}'
-        f"<p>{words}</p>{needs}{unlike}{source}"
+        f"{say('Rule {0}', 'Regel {0}', title)}{_whose(document, place)}.{approved}"
+        f"<p>{words}</p>{needs}{_unlike(told, document.speech)}{source}"
     )
+
+
+def _whose(document: Document, place: int) -> str:
+    """Say which version of a rule it is, and who wrote and owns it."""
+    stated, say = document.rules[place], document.speech.say
+    version, author, owner = (text(stated.get(one) or "") for one in ("version", "author", "owner"))
+    people = [say("written by {0}", "geschrieben von {0}", author)] if author else []
+    people += [say("owned by {0}", "verantwortet von {0}", owner)] if owner else []
+    nobody = say("by an author it does not name", "von jemandem, den sie nicht nennt")
+    told = say(" and ", " und ").join(people) or nobody
+    return f"{say(', version {0}', ', Fassung {0}', version) if version else ''}, {told}"
+
+
+def _unlike(told: RuleWords, speech: Speech) -> str:
+    """Say where the words of a rule differ from what it requires; they are read in English."""
+    found = [
+        speech.say(
+            "<strong>Its words and what it requires differ:</strong> the words say “{0}”, and "
+            "what is checked is that {1}.",
+            "<strong>Ihre Worte und das, was sie verlangt, sind verschieden:</strong> die "
+            "englischen Worte sagen „{0}“, und geprüft wird, dass gilt: {1}.",
+            text(said),
+            text(checked),
+        )
+        for said, checked in told.contradicted()
+    ]
+    found += [
+        speech.say(
+            "<strong>Its words do not say</strong> that only those count for which {0}.",
+            "<strong>Ihre Worte sagen nicht,</strong> dass nur die zählen, für die gilt: {0}.",
+            text(one),
+        )
+        for one in told.unsaid()
+    ]
+    found += [f"{text(capital(one))}." for one in told.unread()]
+    denied = told.unchecked()
+    if denied:
+        found.append(
+            speech.say(
+                "<strong>Its words say</strong> “{0}”, and the rule checks of nothing that it is "
+                "not so.",
+                "<strong>Ihre englischen Worte sagen</strong> „{0}“, und die Regel prüft von "
+                "nichts, dass es nicht so ist.",
+                text(denied),
+            )
+        )
+    return "".join(f"<p>{one}</p>" for one in found)
 
 
 def _contradicted(document: Document, place: int) -> bool:
@@ -559,9 +720,14 @@ def _reasons(account: Account) -> str:
         f"{text(capital(one.text))}. <small>({text(one.code)})</small>"
         for one in account.reasons[:MOST_REASONS]
     ]
-    more = len(account.reasons) - MOST_REASONS
-    rest = f"<p>And {counted(more, 'more reason')}, in the explanation.</p>" if more > 0 else ""
-    veiled = f"<p>{text(of_veiled(account.veiled))}</p>" if account.veiled else ""
+    more, speech = len(account.reasons) - MOST_REASONS, account.document.speech
+    rest = speech.say(
+        "<p>And {0}, in the explanation.</p>",
+        "<p>Und {0}, in der Erklärung.</p>",
+        speech.counted(more, "more reason"),
+    )
+    rest = rest if more > 0 else ""
+    veiled = f"<p>{text(of_veiled(account.veiled, speech))}</p>" if account.veiled else ""
     listed_all = f"<ol>{''.join(f'<li>{one}' for one in items)}</ol>" if items else ""
     return f"{listed_all}{rest}{veiled}"
 
@@ -572,16 +738,23 @@ def _lacking(account: Account) -> str:
     for gap in account.gaps:
         why = "; ".join(text(one) for one in gap.reasons)
         items.append(f"{text(capital(gap.words))}{f': {why}' if why else ''}.")
-    return _short_list(items, "facts")
+    return _short_list(account, items, account.document.speech.say("facts", "Tatsachen"))
 
 
-def _short_list(items: list[str], what: str) -> str:
+def _short_list(account: Account, items: list[str], what: str) -> str:
     if not items:
         return ""
     # The line that says that one is left takes as much room as that one.
     shown = len(items) if len(items) == _MOST_LISTED + 1 else _MOST_LISTED
     more = len(items) - shown
-    rest = f"<li>and {more:,} more {what}, in the explanation" if more > 0 else ""
+    speech = account.document.speech
+    rest = speech.say(
+        "<li>and {0} more {1}, in the explanation",
+        "<li>und {0} weitere {1}, in der Erklärung",
+        speech.number(more),
+        what,
+    )
+    rest = rest if more > 0 else ""
     return f"<ul>{''.join(f'<li>{one}' for one in items[:shown])}{rest}</ul>"
 
 
@@ -591,12 +764,20 @@ def _confidence(account: Account) -> str:
     # That everything is certain needs no words.
     if header["verdict"] == "UNRESOLVED" or value == "1":
         return ""
-    least = "" if header["search"] == "exhausted" else "at least "
+    speech = account.document.speech
+    say = speech.say
+    least = "" if header["search"] == "exhausted" else say("At least ", "Mindestens ")
     links = _weakest(account)
-    where = f" It is that of step {listed(links, _MOST_WEAK)}." if links else ""
-    return (
-        f"{capital(least)}<b>{text(value)}</b>, where 1 is certain. A conclusion is as certain as "
-        f"the least certain word it rests on; this is no probability.{where}"
+    steps = listed(links, _MOST_WEAK, speech)
+    where = say(" It is that of step {0}.", " Es ist die von Schritt {0}.", steps) if links else ""
+    return say(
+        "{0}<b>{1}</b>, where 1 is certain. A conclusion is as certain as the least certain word "
+        "it rests on; this is no probability.{2}",
+        "{0}<b>{1}</b>, wobei 1 sicher ist. Ein Schluss ist so sicher wie das unsicherste Wort, "
+        "auf dem er beruht; das ist keine Wahrscheinlichkeit.{2}",
+        least,
+        text(value),
+        where,
     )
 
 
@@ -614,12 +795,17 @@ def _weakest(account: Account) -> list[str]:
 
 
 def _assumptions(account: Account) -> str:
-    under = account.document.header["under"]
+    under, speech = account.document.header["under"], account.document.speech
     if not under:
-        return "None."
+        return speech.say("None.", "Keine.")
     items = "".join(f"<li>{assumption_link(account, place)}" for place in under)
-    many = "this holds" if len(under) == 1 else f"these {len(under):,} hold"
-    return f"The verdict stands if {many}:<ul>{items}</ul>"
+    many = (
+        speech.say("this holds", "dies gilt")
+        if len(under) == 1
+        else speech.say("these {0} hold", "diese {0} gelten", speech.number(len(under)))
+    )
+    stands = speech.say("The verdict stands if {0}:", "Das Ergebnis gilt, wenn {0}:", many)
+    return f"{stands}<ul>{items}</ul>"
 
 
 def _conflicts(account: Account) -> str:
@@ -627,47 +813,109 @@ def _conflicts(account: Account) -> str:
     told = account.document.conflicts
     items = "".join(f"<li>{text(one)}" for one in told[:_MOST_CONFLICTS])
     more = len(told) - _MOST_CONFLICTS
-    return f"<ul>{items}{f'<li>and {more:,} more' if more > 0 else ''}</ul>" if told else ""
+    rest = f"<li>{_and_more(account.document.speech, more)}" if more > 0 else ""
+    return f"<ul>{items}{rest}</ul>" if told else ""
 
 
 def _sources(account: Account) -> str:
     """List the sources by name, with the time of their last reading."""
     document = account.document
+    speech = document.speech
+    say = speech.say
     read: dict[str, list[str]] = {}
     for source, time in zip(document.sources, document.record["executed"], strict=True):
-        name = f"{source_name(source)} ({source_kind(source)})"
+        name = f"{source_name(source)} ({source_kind(source, speech)})"
         read.setdefault(name, []).append(time or "")
     items = []
     for name, times in read.items():
-        last = _time(max(times))
-        when = f", {'read' if len(times) == 1 else 'last read'} {last}" if last else ""
-        items.append(f"<li>{name}: {counted(len(times), 'reading')}{when}")
+        last = _time(account, max(times))
+        once = say(", read {0}", ", gelesen am {0}", last)
+        again = say(", last read {0}", ", zuletzt gelesen am {0}", last)
+        when = (once if len(times) == 1 else again) if last else ""
+        items.append(f"<li>{name}: {speech.counted(len(times), 'reading')}{when}")
     if not items:
-        return "Nothing outside: the rules alone."
+        return say("Nothing outside: the rules alone.", "Auf nichts von außen: allein auf Regeln.")
     several = document.header["snapshot"] == "not one snapshot"
-    note = "<p>The sources were not read in one snapshot.</p>" if several else ""
+    note = say(
+        "<p>The sources were not read in one snapshot.</p>",
+        "<p>Die Quellen wurden nicht in einem Zug gelesen.</p>",
+    )
+    word = say("Whose word is taken for it", "Wessen Wort dafür genommen wird")
     return (
-        f'<ul>{"".join(items)}</ul><p><a href="#boundary">Whose word is taken for it</a></p>{note}'
+        f'<ul>{"".join(items)}</ul><p><a href="#boundary">{word}</a></p>{note if several else ""}'
     )
 
 
-def _time(time: str) -> str:
+def _time(account: Account, time: str) -> str:
     """Return a time that is not broken over lines."""
-    shown = moment(time)
+    shown = moment(time, account.document.speech)
     return f"<time>{shown}</time>" if shown else ""
 
 
-def _state(*, paper: bool) -> str:
-    how = "Save the certificate that is in this file and run <code>constat verify FILE</code>."
+def _state(speech: Speech, *, paper: bool) -> str:
+    how = speech.say(
+        "Save the certificate that is in this file and run <code>constat verify FILE</code>.",
+        "Speichern Sie die Bescheinigung, die in dieser Datei steht, und rufen Sie <code>constat "
+        "verify DATEI</code> auf.",
+    )
     if paper:
-        how = (
-            "The certificate is attached to this file; <code>constat verify FILE</code> checks it."
+        how = speech.say(
+            "The certificate is attached to this file; <code>constat verify FILE</code> checks it.",
+            "Die Bescheinigung ist dieser Datei angehängt; <code>constat verify DATEI</code> prüft "
+            "sie.",
         )
+    unverified = speech.say("not verified here", "hier nicht geprüft")
+    off = speech.say(
+        "Scripts are off, or the check has not run. ",
+        "Skripte sind ausgeschaltet, oder die Prüfung ist nicht gelaufen. ",
+    )
+    accepted = speech.say(
+        "A second checker, which is part of this page, accepts the certificate in it. The rows of "
+        "the sources are taken as recorded; whoever may read the sources can have them read again.",
+        "Ein zweiter Prüfer, der zu dieser Seite gehört, nimmt die Bescheinigung darin an. Die "
+        "Zeilen der Quellen gelten wie verzeichnet; wer die Quellen lesen darf, kann sie neu lesen "
+        "lassen.",
+    )
+    rejected = speech.say(
+        "The certificate in this page does not prove its verdict: … Do not rely on this page.",
+        "Die Bescheinigung auf dieser Seite beweist ihr Ergebnis nicht: … Verlassen Sie sich nicht "
+        "auf diese Seite.",
+    )
+    told = "" if paper else f' data-ok="{accepted}" data-no="{rejected}"'
+    if speech.german and not paper:
+        told += f' data-words="{escape(json.dumps(dict(_SCRIPT_IN_GERMAN), ensure_ascii=False))}"'
     return (
-        '<div id="state" role="status"><span class="m">○ not verified here</span> '
-        f"{'' if paper else 'Scripts are off, or the check has not run. '}{how}</div>"
+        f'<div id="state" role="status"{told}><span class="m">○ {unverified}</span> '
+        f"{'' if paper else off}{how}</div>"
     )
 
+
+_SCRIPT_IN_GERMAN: Final = MappingProxyType(
+    {
+        "○ unverified": "○ ungeprüft",
+        "✓ checked": "✓ geprüft",
+        "✓ as recorded": "✓ wie verzeichnet",
+        "▲ assumed": "▲ angenommen",
+        "as the system": "wie das System",
+        "light": "hell",
+        "dark": "dunkel",
+        "Colours": "Farben",
+        "step": "Schritt",
+        "steps": "Schritte",
+        "… of them folded.": "davon … eingeklappt.",
+        "✓ verified in this page": "✓ auf dieser Seite geprüft",
+        **{name.replace("_", " "): one.german for name, one in VERDICTS.items()},
+        "✗ rejected": "✗ verworfen",
+        "○ not confirmed": "○ nicht bestätigt",
+        "at": "bei",
+        "✗ REJECTED": "✗ VERWORFEN",
+        "○ being verified": "○ wird geprüft",
+        "One moment.": "Einen Augenblick.",
+        "Verify now": "Jetzt prüfen",
+        "This takes a while.": "Das dauert eine Weile.",
+    }
+)
+"""What the script of a page says."""
 
 # Each step is told once and named where it is met again; a proof of any depth is written without
 # recursion, nested while it is shallow and as a flat list beyond.
@@ -687,12 +935,19 @@ def explanation(account: Account, told: Collection[int] | None = None) -> str:
     if account.steps:
         outline = _Outline(account, told)
         parts.append(outline.nested() if outline.height <= DEEPEST else outline.flat())
-    return "".join(parts) or "<p>Nothing was needed to decide it.</p>"
+    nothing = account.document.speech.say(
+        "<p>Nothing was needed to decide it.</p>", "<p>Nichts war nötig, um es zu entscheiden.</p>"
+    )
+    return "".join(parts) or nothing
 
 
-def left_steps(count: int) -> str:
+def left_steps(count: int, speech: Speech) -> str:
     """Say where the steps are that a page does not tell."""
-    return f"{counted(count, 'more step')} further from the conclusion stand in the certificate."
+    return speech.say(
+        "{0} further from the conclusion stand in the certificate.",
+        "{0}, weiter weg vom Schluss, in der Bescheinigung.",
+        speech.counted(count, "more step"),
+    )
 
 
 class _Outline:
@@ -700,6 +955,7 @@ class _Outline:
 
     def __init__(self, account: Account, told: Collection[int] | None = None) -> None:
         self.account = account
+        self.speech = account.document.speech
         self.folded: Mapping[int, int] = rows_folded(account)
         self.left_out = Counter(self.folded.values())
         every = range(len(account.steps))
@@ -772,7 +1028,8 @@ class _Outline:
         found: list[_Item] = [(one, 0, False) for one in reversed(self.account.roots)]
         if not self.account.others:
             return found
-        title = '<li class="part">What was looked at besides:'
+        besides = self.speech.say("What was looked at besides:", "Was sonst angesehen wurde:")
+        title = f'<li class="part">{besides}'
         others: list[_Item] = [
             (one, 1, False)
             for one in reversed(self.account.others)
@@ -792,26 +1049,48 @@ class _Outline:
                 for one in step.premises
                 if one.step not in self.folded
             ]
-            rests = f"<p class=q>Rests on step {', '.join(links)}." if links else ""
+            rests = self.speech.say(
+                "<p class=q>Rests on step {0}.",
+                "<p class=q>Beruht auf Schritt {0}.",
+                ", ".join(links),
+            )
+            rests = rests if links else ""
             parts.append(f"{self.item(place, opened=True, leaf=True)}{rests}")
         head = self.head(len(parts), 0)
-        note = (
-            f"<p>The proof is {self.height:,} steps deep, so it is told as a list: each step names "
-            "the steps it rests on."
+        note = self.speech.say(
+            "<p>The proof is {0} steps deep, so it is told as a list: each step names the steps it "
+            "rests on.",
+            "<p>Der Beweis ist {0} Schritte tief und steht darum als Liste da: jeder Schritt nennt "
+            "die, auf denen er beruht.",
+            self.speech.number(self.height),
         )
         return f'{head}{note}<ul class="tree flat">{"".join(parts)}</ul>'
 
     def head(self, told: int, folded: int) -> str:
         """Say how much there is, and how much of it is folded."""
-        rows = len(self.folded)
-        more = f" {counted(rows, 'more row')} of sums are counted, not told." if rows else ""
+        rows, speech = len(self.folded), self.speech
+        more = speech.say(
+            " {0} of sums are counted, not told.",
+            " {0} von Summen: gezählt, nicht einzeln genannt.",
+            speech.counted(rows, "more row"),
+        )
+        more = more if rows else ""
         if self.left:
-            more += f" {left_steps(len(self.left))}"
+            more += f" {left_steps(len(self.left), speech)}"
+        count = speech.say(
+            "{0}, {1} of them folded.",
+            "{0}, davon {1} eingeklappt.",
+            speech.counted(told, "step"),
+            speech.number(folded),
+        )
+        unfold, fold = (
+            speech.say("Unfold all", "Alle aufklappen"),
+            speech.say("Fold all", "Alle zuklappen"),
+        )
         return (
-            f'<p class="counts"><span id="counts" data-told="{told}">{counted(told, "step")}, '
-            f"{folded:,} of them folded.</span>{more} "
-            '<span class="js" hidden><button type="button" id="unfold">Unfold all</button> '
-            '<button type="button" id="fold">Fold all</button></span></p>'
+            f'<p class="counts"><span id="counts" data-told="{told}">{count}</span>{more} '
+            f'<span class="js" hidden><button type="button" id="unfold">{unfold}</button> '
+            f'<button type="button" id="fold">{fold}</button></span></p>'
         )
 
     # ------------------------------------------------------------------ steps
@@ -824,41 +1103,57 @@ class _Outline:
         css = f"id=s{number} class={kinds(self.account, place)}{checked_by(self.account, step)}"
         if leaf:
             return f"\n<li {css}><div>{title}</div>{body}"
-        inside = counted(self.inside[place], "step")
+        inside = self.speech.counted(self.inside[place], "step")
+        inside = self.speech.say("{0} inside", "{0} darin", inside)
         shown = " open" if opened else ""
         return (
-            f"\n<li {css}><details{shown}><summary>{title} <small>{inside} inside</small></summary>"
-            f"{body}"
+            f"\n<li {css}><details{shown}><summary>{title} <small>{inside}</small></summary>{body}"
         )
 
     def again(self, place: int) -> str:
         said = text(capital(self.account.steps[place].sentence))
-        there = f"<span>(told at step {self.account.numbers[place]})</span>"
+        number = str(self.account.numbers[place])
+        told = self.speech.say("(told at step {0})", "(steht bei Schritt {0})", number)
+        there = f"<span>{told}</span>"
         return f"\n<li class=again>{step_link(self.account, place)} {said} {there}"
 
     def body(self, place: int, step: Step, number: int) -> str:
         """Say why: the rule's sentence, its comparisons, the source, the assumption."""
-        account = self.account
+        account, say = self.account, self.speech.say
         said: list[str] = []
         if step.reasoning:
-            said.append(f"Because {text(step.reasoning)}.")
+            said.append(say("Because {0}.", "Denn {0}.", text(step.reasoning)))
         tests = [one for one in account.tests(step) if not self.told_with(step, one.sentence)]
         said += [f"{one.label}: {text(one.sentence)}." for one in tests]
         why = _not_there(account, place)[:_MOST_WHY]
-        said += [f"Because {text(one)}." for one in why]
+        said += [say("Because {0}.", "Denn {0}.", text(one)) for one in why]
         if step.kind == CLOSURE:
-            said.append("Every rule was followed as far as it goes; there can be no other row.")
+            said.append(
+                say(
+                    "Every rule was followed as far as it goes; there can be no other row.",
+                    "Jede Regel wurde verfolgt, so weit sie reicht; eine andere Zeile kann es "
+                    "nicht geben.",
+                )
+            )
         more = self.left_out[place]
         if more:
-            said.append(f"And {counted(more, 'more row')}, which the certificate lists.")
+            rows = self.speech.counted(more, "more row")
+            english, german = (
+                "And {0}, which the certificate lists.",
+                "Und {0} in der Bescheinigung.",
+            )
+            said.append(say(english, german, rows))
         under = len({one.step for one in step.premises} & self.left)
         if under:
-            said.append(f"It also rests on {counted(under, 'step')} not told here.")
+            steps = self.speech.counted(under, "step")
+            english, german = "It also rests on {0} not told here.", "Dazu {0}, hier nicht genannt."
+            said.append(say(english, german, steps))
         if step.note:
             said.append(f"{text(capital(step.note))}.")
         links = [assumption_link(account, one) for one in account.taken[place]]
-        said += [f"<strong>Assumed:</strong> {link}" for link in links]
-        said.append(f"{self.origin(place, step)} <a href=#a{number}>Audit {number}</a>")
+        assumed, trail = say("Assumed:", "Angenommen:"), say("Audit", "Prüfspur")
+        said += [f"<strong>{assumed}</strong> {link}" for link in links]
+        said.append(f"{self.origin(place, step)} <a href=#a{number}>{trail} {number}</a>")
         return "".join(f"<p>{one}" for one in said[:-1]) + f"<p class=q>{said[-1]}"
 
     def told_with(self, step: Step, comparison: str) -> bool:
@@ -870,40 +1165,55 @@ class _Outline:
 
     def origin(self, place: int, step: Step) -> str:
         """Say in few words where a step comes from."""
-        document = self.account.document
+        document, speech = self.account.document, self.speech
+        say = speech.say
         if step.kind == RULE and step.rule is not None:
             if not _is_written(document, step.rule):
-                return "That follows from the entry itself."
-            return f"By rule {rule_name(document.rules[step.rule]['id'])}."
+                return say(
+                    "That follows from the entry itself.", "Das folgt aus dem Eintrag selbst."
+                )
+            name = rule_name(document.rules[step.rule]["id"], speech)
+            return say("By rule {0}.", "Nach Regel {0}.", name)
         found = level_of(self.account, place)
-        level = f"Complete: {text(LEVEL_WORDS.get(found, found))}." if found else ""
+        level = text(speech.said(LEVELS[found]) if found in LEVELS else found)
+        level = say("Complete: {0}.", "Vollständig: {0}.", level) if found else ""
         if not step.sources:
             return level
         source = document.sources[step.sources[0]]
-        more = f" and {counted(len(step.sources) - 1, 'other')}" if len(step.sources) > 1 else ""
-        return f"From {source_name(source)} ({source_kind(source)}){more}. {level}".rstrip()
+        others = speech.counted(len(step.sources) - 1, "other")
+        more = say(" and {0}", " und {0}", others) if len(step.sources) > 1 else ""
+        name, kind = source_name(source), source_kind(source, speech)
+        return (
+            f"{say('From {0} ({1}){2}.', 'Aus {0} ({1}){2}.', name, kind, more)} {level}".rstrip()
+        )
 
 
 def _missing(account: Account) -> str:
     """Return what is missing, as goals to paste back."""
     if not account.gaps:
         return ""
+    say = account.document.speech.say
     missing, contested = _gap_items(account, contested=False), _gap_items(account, contested=True)
-    open_facts = (
-        "<h3>What is missing</h3><p>Whoever knows any of these brings the question further:</p>"
-        f'<ul class="missing">{missing}</ul>'
+    open_facts = say(
+        "<h3>What is missing</h3><p>Whoever knows any of these brings the question further:</p>",
+        "<h3>Was fehlt</h3><p>Wer etwas davon weiß, bringt die Frage weiter:</p>",
     )
-    contradicting = (
+    open_facts += f'<ul class="missing">{missing}</ul>'
+    contradicting = say(
         "<h3>Rows that contradict each other</h3><p>None of these counts until the source is "
-        f'mended; stating one as a fact changes nothing:</p><ul class="missing">{contested}</ul>'
+        "mended; stating one as a fact changes nothing:</p>",
+        "<h3>Zeilen, die einander widersprechen</h3><p>Keine davon zählt, bis die Quelle "
+        "berichtigt ist; eine davon als Tatsache anzugeben, ändert nichts:</p>",
     )
+    contradicting += f'<ul class="missing">{contested}</ul>'
     return (open_facts if missing else "") + (contradicting if contested else "")
 
 
 def _gap_items(account: Account, *, contested: bool) -> str:
+    unknown = account.document.speech.say("Not known:", "Nicht bekannt:")
     return "".join(
         f"<li>{text(capital(gap.words))}"
-        f"{''.join(f'<p>Not known: {text(one)}.' for one in gap.reasons)}"
+        f"{''.join(f'<p>{unknown} {text(one)}.' for one in gap.reasons)}"
         for gap in account.gaps
         if gap.contested is contested
     )
@@ -914,7 +1224,9 @@ def _denial(account: Account) -> str:
     if not account.denial or not account.denial[0].paths:
         return ""
     verdict = account.document.header["verdict"]
-    title = "What it hangs on" if verdict == "UNRESOLVED" else "Why not"
+    say = account.document.speech.say
+    hangs, denied = say("What it hangs on", "Woran es hängt"), say("Why not", "Warum nicht")
+    title = hangs if verdict == "UNRESOLVED" else denied
     return f"<h3>{title}</h3>{_conclusion(account, 0, set())}"
 
 
@@ -930,35 +1242,65 @@ def _conclusion(account: Account, place: int, told: set[int]) -> str:
 
 def _path(account: Account, path: Path, told: set[int]) -> str:
     """Say of a rule what stops it, in words; what the rule's text says stands behind it."""
-    attempt = path.attempt
-    states = {"failed": "✗ does not give it", "open": "? may give it, but something is unknown"}
-    state = states.get(attempt.state, "○ was not followed: too many possibilities")
+    attempt, say = path.attempt, account.document.speech.say
+    states = {
+        "failed": say("✗ does not give it", "✗ ergibt es nicht"),
+        "open": say(
+            "? may give it, but something is unknown", "? kann es ergeben, doch etwas ist unbekannt"
+        ),
+    }
+    skipped = say(
+        "○ was not followed: too many possibilities",
+        "○ wurde nicht verfolgt: zu viele Möglichkeiten",
+    )
+    state = states.get(attempt.state, skipped)
     reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
     codes = ", ".join(text(one.code) for one in path.reasons)
-    marks = f" <small>{'codes' if path.reasons[1:] else 'code'} {codes}</small>" if codes else ""
+    named = say("codes", "Zeichen") if path.reasons[1:] else say("code", "Zeichen")
+    marks = f" <small>{named} {codes}</small>" if codes else ""
     besides = "".join(
-        f"<p>Fails besides: {text(one.sentence)} ({text(one.code)}).</p>"
+        f"<p>{say('Fails besides:', 'Scheitert außerdem:')} {text(one.sentence)} "
+        f"({text(one.code)}).</p>"
         for one in path.reasons[1:]
     )
     below = ""
     if path.below is not None:
         again = path.below in told
+        said = text(capital(account.denial[path.below].sentence))
         below = (
-            f"<p>{text(capital(account.denial[path.below].sentence))}, as told above.</p>"
+            say("<p>{0}, as told above.</p>", "<p>{0}, wie oben gesagt.</p>", said)
             if again
             else _conclusion(account, path.below, told)
         )
-    coded = f"The condition that is not met: {code(attempt.literal)}." if attempt.literal else ""
-    stopped = "" if attempt.sentence else coded
-    left = counted(len(attempt.untried), "more condition")
-    behind = f"{left} of the rule not looked at, as this one fails." if attempt.untried else ""
-    # Of what is there though it must not be, the sentence says all.
-    telling = attempt.actual and not attempt.required.startswith("no ")
-    needed = f"There is {code(attempt.actual)}; needed is {code(in_words(attempt.required))}."
-    actual = needed if telling else ""
-    apart = "They are equal." if attempt.distance == "0" else f"Apart by {code(attempt.distance)}."
-    exact = " ".join(p for p in (stopped, actual, apart if attempt.distance else "", behind) if p)
+    name = rule_name(attempt.rule, account.document.speech)
     return (
-        f"<li><p><b>Rule {rule_name(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>"
-        f'{besides}{below}<p class="quiet">{exact}</p>'
+        f"<li><p><b>{say('Rule {0}', 'Regel {0}', name)}</b> {state}{marks}</p><p>{reason}</p>"
+        f'{besides}{below}<p class="quiet">{_exact(attempt, account.document.speech)}</p>'
     )
+
+
+def _exact(attempt: Attempt, speech: Speech) -> str:
+    """Say what stops a rule by its values, and what of it was not looked at."""
+    say = speech.say
+    parts = []
+    if attempt.literal and not attempt.sentence:
+        english, german = "The condition that is not met: {0}.", "Die Bedingung, die fehlt: {0}."
+        parts.append(say(english, german, code(attempt.literal)))
+    # Of what is there though it must not be, the sentence says all.
+    if attempt.actual and not attempt.required.startswith("no "):
+        actual, required = code(attempt.actual), code(in_words(attempt.required, speech))
+        english, german = "There is {0}; needed is {1}.", "Da ist {0}; nötig ist {1}."
+        parts.append(say(english, german, actual, required))
+    if attempt.distance == "0":
+        parts.append(say("They are equal.", "Sie sind gleich."))
+    elif attempt.distance:
+        parts.append(say("Apart by {0}.", "Der Abstand ist {0}.", code(attempt.distance)))
+    if attempt.untried:
+        parts.append(
+            say(
+                "{0} of the rule not looked at, as this one fails.",
+                "{0} der Regel nicht angesehen, weil diese fehlt.",
+                speech.counted(len(attempt.untried), "more condition"),
+            )
+        )
+    return " ".join(parts)

@@ -20,6 +20,7 @@ from constat.proof.export.document import (
     shortened_lines,
 )
 from constat.proof.levels import CLOSING, DECLARED
+from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from constat.proof.export.account import Account
     from constat.proof.export.document import Document, Members
     from constat.proof.export.steps import Step
+    from constat.proof.sentences import Speech
 
 
 def text(data: str, most: int = 4_000) -> str:
@@ -50,10 +52,11 @@ def terms(pairs: Iterable[tuple[str, str]]) -> str:
     return f"<dl>{rows}</dl>" if rows else ""
 
 
-def listed(items: Sequence[str], most: int) -> str:
+def listed(items: Sequence[str], most: int, speech: Speech = PLAIN) -> str:
     """Return the first items of a list, and how many more there are."""
     more = len(items) - most
-    return ", ".join(items[:most]) + (f" and {more:,} more" if more > 0 else "")
+    rest = speech.say(" and {0} more", " und {0} weitere", speech.number(more)) if more > 0 else ""
+    return ", ".join(items[:most]) + rest
 
 
 def source_name(source: Members) -> str:
@@ -61,34 +64,46 @@ def source_name(source: Members) -> str:
     return text(source["name"] or source["tier"], 120)
 
 
-def source_kind(source: Members) -> str:
+def source_kind(source: Members, speech: Speech = PLAIN) -> str:
     """Return the origin of a source in words."""
-    return text(origin_of(source))
+    return text(origin_of(source, speech))
 
 
-def moment(time: str | None) -> str:
+def moment(time: str | None, speech: Speech = PLAIN) -> str:
     """Return a time in whole seconds, as certificates have it but for the ``T``."""
-    if not time:
-        return ""
-    return text(f"{time[:10]} {time[11:19]} UTC" if time.endswith("Z") else time)
+    return text(speech.moment(time)) if time else ""
 
 
-def rule_name(rule_id: str) -> str:
+def rule_name(rule_id: str, speech: Speech = PLAIN) -> str:
     """Return a rule's name as text of a page."""
-    return text(rule_title(rule_id))
+    return text(rule_title(rule_id, speech))
 
 
 def said_of_approval(document: Document, place: int) -> str:
     """Say who approved a rule, and when, or that nobody did; empty for what is no rule."""
     digest = document.rule_digests[place]
     given = [one for one in document.header["approvals"] if one["rule"] == digest]
+    speech = document.speech
     if not given:
-        return "nobody approved this rule" if document.rules[place]["body"] else ""
+        nobody = speech.say("nobody approved this rule", "niemand hat diese Regel gebilligt")
+        return nobody if document.rules[place]["body"] else ""
     return "; ".join(
-        f"approved by {text(one['by'])} on {moment(one['at'])}, "
-        + ("not signed" if one["key"] is None else f"signed with {code(one['key'])}")
+        speech.say(
+            "approved by {0} on {1}, {2}",
+            "gebilligt von {0} am {1}, {2}",
+            text(one["by"]),
+            moment(one["at"], speech),
+            signed_with(one["key"], speech),
+        )
         for one in given
     )
+
+
+def signed_with(key: str | None, speech: Speech) -> str:
+    """Say with which key an approval is signed."""
+    if key is None:
+        return speech.say("not signed", "nicht unterschrieben")
+    return speech.say("signed with {0}", "unterschrieben mit {0}", code(key))
 
 
 def checked_by(account: Account, step: Step) -> str:

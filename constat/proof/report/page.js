@@ -2,11 +2,15 @@
 (() => {
   const all = (selector) => Array.from(document.querySelectorAll(selector));
   const at = (id) => document.getElementById(id);
+  // What stands there without scripts: it says how to check the certificate by hand.
+  const unverified = [...at("state").childNodes];
+  const words = JSON.parse(at("state").dataset.words || "{}");
+  const say = (english) => words[english] || english;
   const certificate = at("certificate").textContent;
   const marks = all(".tree li[id], #audit tr[id^=a]").map((step) => {
     const mark = document.createElement("i");
     mark.className = "m";
-    mark.textContent = "○ unverified";
+    mark.textContent = say("○ unverified");
     if (step.cells) step.cells[0].append(" ", mark);
     else step.querySelector("span").after(" ", mark);
     // A row of the audit without a step in the outline is a row of a sum.
@@ -15,9 +19,9 @@
   });
   const folds = all(".tree details");
   const SAYS = {
-    checked: ["ok", "✓ checked"],
-    recorded: ["ok", "✓ as recorded"],
-    assumed: ["as", "▲ assumed"],
+    checked: ["ok", say("✓ checked")],
+    recorded: ["ok", say("✓ as recorded")],
+    assumed: ["as", say("▲ assumed")],
   };
 
   // A page may show one report after the other: what listens for the one before ends.
@@ -27,14 +31,16 @@
   for (const one of all(".js")) one.hidden = false;
 
   // Colours: as the system says, or turned by hand; nothing is stored.
-  const THEMES = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
+  const THEMES = [
+    ["", say("as the system")], ["light", say("light")], ["dark", say("dark")],
+  ];
   let theme = 0;
   if (at("theme")) at("theme").addEventListener("click", () => {
     theme = (theme + 1) % THEMES.length;
     const [name, said] = THEMES[theme];
     if (name) document.documentElement.dataset.theme = name;
     else delete document.documentElement.dataset.theme;
-    at("theme").textContent = `Colours: ${said}`;
+    at("theme").textContent = `${say("Colours")}: ${said}`;
   });
 
   // What is folded is counted, whoever folds it.
@@ -44,7 +50,8 @@
     const hidden = new Set();
     for (const one of closed) for (const item of one.querySelectorAll("li[id]")) hidden.add(item);
     const told = Number(counts.dataset.told);
-    counts.textContent = `${told} ${told === 1 ? "step" : "steps"}, ${hidden.size} of them folded.`;
+    const steps = told === 1 ? say("step") : say("steps");
+    counts.textContent = `${told} ${steps}, ${say("… of them folded.").replace("…", hidden.size)}`;
   }
   let counting = false;
   function recountSoon() {
@@ -167,9 +174,8 @@
 
   function accepted(report) {
     for (const one of marks) show(one.mark, ...SAYS[one.kind]);
-    tell("ok", `✓ verified in this page: ${report.verdict.replace("_", " ")}`,
-      "A second checker, which is part of this page, accepts the certificate in it. The rows of " +
-      "the sources are taken as recorded; whoever may read the sources can have them read again.");
+    const verdict = report.verdict.replace("_", " ");
+    tell("ok", `${say("✓ verified in this page")}: ${say(verdict)}`, at("state").dataset.ok);
   }
 
   // A reason may quote the certificate, and its backticks are no marks of ours.
@@ -178,17 +184,17 @@
   function rejected(report) {
     const nodes = report.nodes || [];
     for (const { mark, node } of marks) {
-      if (node && nodes[node] && nodes[node].ok === false) show(mark, "no", "✗ rejected");
-      else show(mark, "", "○ not confirmed");
+      if (node && nodes[node] && nodes[node].ok === false) show(mark, "no", say("✗ rejected"));
+      else show(mark, "", say("○ not confirmed"));
     }
-    tell("no", "✗ REJECTED", `The certificate in this page does not prove its verdict: ` +
-      `${shown(report.reason)}${report.place ? ` (at ${shown(report.place)})` : ""}. Do not rely on this page.`);
+    const why = `${shown(report.reason)}${report.place ? ` (${say("at")} ${shown(report.place)})` : ""}.`;
+    tell("no", say("✗ REJECTED"), at("state").dataset.no.replace("…", () => why));
   }
 
+  const BEING_VERIFIED = say("○ being verified");
   function verify() {
     if (typeof globalThis.constatCheck !== "function") {
-      tell("", "○ not verified here",
-        "This page holds no checker. Save the certificate and run `constat verify FILE`.");
+      at("state").replaceChildren(...unverified);
       document.documentElement.dataset.verified = "done";
       return;
     }
@@ -197,26 +203,24 @@
       if (report.accepted) accepted(report);
       else rejected(report);
     } catch (error) {
-      tell("", "○ not verified here", "The checker of this page stopped on the certificate. " +
-        "Save the certificate and run `constat verify FILE`.");
+      at("state").replaceChildren(...unverified);
     }
     document.documentElement.dataset.verified = "done";
   }
 
   const LARGE = 2000000;
   if (certificate.length <= LARGE) {
-    tell("", "○ being verified", "One moment.");
+    tell("", BEING_VERIFIED, say("One moment."));
     setTimeout(verify, 30);
   } else {
     // A check of many seconds is begun by whoever wants it.
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = "Verify now";
+    button.textContent = say("Verify now");
     button.addEventListener("click", () => {
-      tell("", "○ being verified", "This takes a while.");
+      tell("", BEING_VERIFIED, say("This takes a while."));
       setTimeout(verify, 50);
     });
-    tell("", "○ not verified here", "The certificate is large: ");
-    at("state").append(button);
+    at("state").append(" ", button);
   }
 })();

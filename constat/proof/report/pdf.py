@@ -20,12 +20,20 @@ from constat.proof.export.account import account_of, reading_certificate, with_a
 from constat.proof.export.document import missing_package
 from constat.proof.report.audit import audit, boundary
 from constat.proof.report.explanation import explanation, opening
-from constat.proof.report.page import page_title, paper_style, picture
+from constat.proof.report.page import (
+    language,
+    page_title,
+    paper_style,
+    picture,
+    section_titles,
+)
+from constat.proof.sentences import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from constat.proof.export.account import Account
+    from constat.proof.sentences import Speech
 
 # See reproducible-builds.org, "SOURCE_DATE_EPOCH".
 _CLOCK: Final = "SOURCE_DATE_EPOCH"
@@ -36,9 +44,9 @@ _LINK: Final = re.compile(r'<a href="?#([^" >]*)"?>(.*?)</a>')
 
 
 @reading_certificate()
-def to_pdf(certificate: bytes) -> bytes:
-    """Return the report as PDF; ``ValueError`` for what is no certificate."""
-    account = with_absences(account_of(certificate))
+def to_pdf(certificate: bytes, speech: Speech = PLAIN) -> bytes:
+    """Return the report as PDF in a language; ``ValueError`` for what is no certificate."""
+    account = with_absences(account_of(certificate, speech))
     weasyprint = _weasyprint()
     created = account.document.record["created"]
     attachment = weasyprint.Attachment(
@@ -69,18 +77,19 @@ def paper(account: Account) -> str:
     """
     told = _nearest(account)
     parts = (
-        ("Explanation", explanation(account, told)),
-        ("Picture", picture(account, paper=True)),
-        ("Model boundary", boundary(account)),
-        ("Audit", audit(account, told)),
+        explanation(account, told),
+        picture(account, paper=True),
+        boundary(account),
+        audit(account, told),
     )
+    titles = section_titles(account.document.speech)
     body = "".join(
-        f'<section class="view" id="{title.split()[-1].lower()}"><h2>{title}</h2>{said}</section>'
-        for title, said in parts
+        f'<section class="view" id="{name}"><h2>{title}</h2>{said}</section>'
+        for (name, title), said in zip(titles, parts, strict=True)
     )
     created = account.document.record["created"]
     return _without_dead_links(
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<!doctype html><html lang="{language(account)}"><head><meta charset="utf-8">'
         f"<title>{page_title(account)}</title>"
         f'<meta name="dcterms.created" content="{created[:19]}Z">'
         f'<meta name="dcterms.modified" content="{created[:19]}Z">'
