@@ -81,7 +81,7 @@ _FOREVER: Final = 1e9
     type=click.Choice(ENGINES),
     default=ENGINES[0],
     show_default=True,
-    help="What computes: in bulk, row by row, or in bulk on a Spark Connect server.",
+    help="What computes: in bulk, row by row (auto: where little is to do), or on a Spark server.",
 )
 @click.option(
     "--remote",
@@ -209,7 +209,7 @@ _BESIDE_PROFILE: Final = (
 
 def _profiled(given: Mapping[str, object]) -> RunOptions:
     options = _options(**given)  # type: ignore[arg-type]  # the options declared above
-    if options.engine != ENGINES[0]:
+    if options.engine not in ENGINES[:2]:
         raise click.UsageError(f"--engine {options.engine} has no --profile")
     return options
 

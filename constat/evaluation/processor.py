@@ -13,7 +13,6 @@ import importlib
 import os
 import sys
 import warnings
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
@@ -73,6 +72,8 @@ def sorts_slowly(description: Path) -> bool:
 
 def _is_released() -> bool:
     """Whether numpy was built for all processors: one that needs AVX-512 must not be denied it."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415  heavy library, loaded on first use
+
     try:
         wheel = distribution("numpy").read_text("WHEEL") or ""
     except PackageNotFoundError:

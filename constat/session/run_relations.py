@@ -28,8 +28,6 @@ from constat.evaluation import (
 from constat.frozen import frozen
 from constat.logic import Atom, Kind, Variable
 from constat.project.settings import ALWAYS, OFF
-from constat.sql import trees
-from constat.sql.relations import spelled_rows
 from constat.tiers.memory import Remembered
 
 if TYPE_CHECKING:
@@ -109,6 +107,9 @@ _AT_ONCE: Final = 10_000
 
 def sorted_lines(results: Results, place: int, delimiter: str) -> Iterator[str]:
     """Yield the lines of a closed relation in pieces of many lines each."""
+    from constat.sql import trees  # noqa: PLC0415  loaded when it is used
+    from constat.sql.relations import spelled_rows  # noqa: PLC0415  loaded when it is used
+
     database, name = results.database, results.relation(place)
     relation = database.relation(name)
     if not relation.arity:
@@ -131,12 +132,14 @@ def sorted_lines(results: Results, place: int, delimiter: str) -> Iterator[str]:
 
 
 class ReferenceRelations:
-    """Relations of the reference engine, one evaluation for each."""
+    """Relations of the reference engine, one evaluation for each, within limits."""
 
+    engine = "reference"
     checks: tuple[tuple[str, Recount], ...] = ()
 
-    def __init__(self, computation: Computation) -> None:
+    def __init__(self, computation: Computation, limits: Limits) -> None:
         self._computation = computation
+        self._limits = limits
         predicates = computation.program.program.predicates
         self._externals = {
             name: _Given(predicates[name], files, computation.observe)
@@ -157,19 +160,11 @@ class ReferenceRelations:
         return row_pieces(output, self._found[output.predicate.name])
 
     def _evaluated(self, predicate: str) -> list[Row]:
-        resources = self._computation.resources
-        limits = Limits(
-            seconds=resources.seconds,
-            rows=1 << 40,
-            rounds=1 << 40,
-            calls=1 << 40,
-            memory=resources.memory or Limits().memory,
-        )
         outcome = LazyEngine().evaluate(
             self._computation.program,
             self._computation.goal(predicate),
             self._externals,
-            limits,
+            self._limits,
             exhaust=True,
             observe=self._computation.observe,
         )
@@ -206,7 +201,7 @@ class _Given:
 # A relation is whole and certain, or `ConstatError` says which rule could not be evaluated with
 # which values; both engines give the same rows in the same order.
 
-ENGINES: Final = ("forward", "reference", "spark")
+ENGINES: Final = ("auto", "forward", "reference", "spark")
 # Loaded where they are needed: neither does for the other engine.
 UNBOUNDED: Final = Resources(seconds=1e9)
 _LONGEST: Final = 3600.0
@@ -218,7 +213,9 @@ _PLAIN: Final = frozenset(set(Kind) - {Kind.FLOAT, Kind.DECIMAL, Kind.STRUCTURE}
 
 
 class Relations(Protocol):
-    """Computed relations, by predicate."""
+    """Computed relations, by predicate, and the engine that computed them."""
+
+    engine: str
 
     def count(self, predicate: str) -> int:
         """How many rows a relation has."""
@@ -260,8 +257,16 @@ class Computation:
 @contextmanager
 def computed(computation: Computation, engine: str) -> Iterator[Relations]:
     """Compute the wanted relations; they are there until the block ends."""
+    small = _small(computation) if engine == "auto" else None
+    if small is not None:
+        yield small
+        return
     if engine == "reference":
-        yield ReferenceRelations(computation)
+        resources = computation.resources
+        memory = resources.memory or Limits().memory
+        yield ReferenceRelations(
+            computation, Limits(resources.seconds, 1 << 40, 1 << 40, 1 << 40, memory)
+        )
         return
     from constat import forward  # noqa: PLC0415  loaded when it is used
 
@@ -286,6 +291,32 @@ def computed(computation: Computation, engine: str) -> Iterator[Relations]:
         raise stopped(str(problem), notes) from problem
 
 
+# The libraries of the bulk engine take longer to load than a small program takes row by row.
+
+_SMALL: Final = Limits(seconds=0.5, rows=2_000, rounds=2_000, calls=1_000, memory=50_000_000)
+_SMALL_RULES: Final = 100
+_SMALL_FILES: Final = 1 << 15
+
+
+def _small(computation: Computation) -> ReferenceRelations | None:
+    """Compute a small program row by row; give nothing where it is not one, or is wrong."""
+    files = [one for listed in computation.given.values() for one in listed]
+    if (
+        computation.strategy is not None
+        or computation.check != OFF
+        or len(computation.program.rules) > _SMALL_RULES
+        # What stands there can be read once.
+        or any(one.path == STDIN for one in files)
+        or sum(one.path.stat().st_size for one in files) > _SMALL_FILES
+    ):
+        return None
+    limits = replace(_SMALL, seconds=min(_SMALL.seconds, computation.resources.seconds))
+    try:
+        return ReferenceRelations(replace(computation, observe=ignore_event), limits)
+    except (ConstatError, ResourceError):
+        return None
+
+
 def _input(files: tuple[FactFile, ...]) -> Rows | Files:
     from constat.forward import Files, Rows  # noqa: PLC0415  loaded when it is used
 
@@ -297,6 +328,8 @@ def _input(files: tuple[FactFile, ...]) -> Rows | Files:
 
 class _Forward:
     """Relations in the database of the forward engine."""
+
+    engine = "forward"
 
     def __init__(self, computation: Computation, results: Results) -> None:
         self._places = {name: place for place, name in enumerate(computation.wanted)}

@@ -424,7 +424,8 @@ class RunOptions:
     """How to run.
 
     Without an `output` folder everything goes to the standard output. Without a `mode` the file's
-    pragma decides. `word_size` is the width of integers in souffle mode, 32 or 64. `include` are
+    pragma decides. The engine `auto` is `reference` for a small program, else `forward`.
+    `word_size` is the width of integers in souffle mode, 32 or 64. `include` are
     the folders besides its own that the program may include files from. `resources` bound the
     work, `strategy` is taken in bulk wherever it gives the right answer. What is computed in bulk
     is counted again from the rules, by another way, as `check` says: `always` before anything is
@@ -435,7 +436,7 @@ class RunOptions:
     facts: Path
     output: Path | None
     mode: Mode | None = None
-    engine: str = "forward"
+    engine: str = "auto"
     word_size: int = 32
     include: tuple[Path, ...] = ()
     resources: Resources = UNBOUNDED
@@ -500,6 +501,7 @@ def run_program(
             written = [_write(one, relations, show, files, there) for one in outputs]
             written += [_print_size(name, relations, show) for name in _sizes(program)]
             checks = relations.checks
+            engine = relations.engine if options.engine == "auto" else options.engine
             if options.check == BACKGROUND:
                 _commit(files, outputs, last=False)
                 checks = relations.check_written()
@@ -508,7 +510,7 @@ def run_program(
     return RunSummary(
         program.mode.value,
         program.word_size,
-        options.engine,
+        engine,
         tuple((name, one.shown) for name, files in given.items() for one in files),
         tuple(written),
         time.monotonic() - started,

@@ -67,7 +67,8 @@ class Pair:
         self._bytecode = {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
         (folder / "empty.dl").write_text(_EMPTY, encoding="utf-8")
         empty = [sys.executable, "-m", "constat", "run", str(folder / "empty.dl")]
-        empty += ["--output", str(folder)]
+        # The same engine as for the workloads: a small program has a quicker one.
+        empty += ["--output", str(folder), "--engine", "forward"]
         self._started = (
             self._best(empty),
             self._best([sys.executable, "-c", _NOTHING]),

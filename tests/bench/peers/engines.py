@@ -59,7 +59,7 @@ def forced(strategy: str) -> Engine:
 
 def _constat(name: str, folder: Path) -> Command:
     program = str(WORKLOADS[name].program(folder))
-    start = [sys.executable, "-m", "constat", "run", program]
+    start = [sys.executable, "-m", "constat", "run", program, "--engine", "forward"]
     return [*start, "--facts", str(folder), "--output", str(folder / "answers")]
 
 
