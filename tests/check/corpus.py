@@ -6,6 +6,7 @@ The tests run parts of this against the checker itself; ``mutation`` runs it aga
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,10 @@ class Checker:
     load: Callable[[str], Any]
 
 
+UNBROKEN: Final = Checker(lambda name: importlib.import_module(f"constat.check.{name}"))
+"""The checker itself; who breaks copies asks it first, and what it says is remembered."""
+
+
 @cache
 def sealed_mutants() -> tuple[tuple[str, bytes], ...]:
     """Return a sample of single-place mutants with hashes that fit: (name, bytes)."""
@@ -48,8 +53,10 @@ def sealed_mutants() -> tuple[tuple[str, bytes], ...]:
 
 
 @cache
-def golden_mutants() -> tuple[str, ...]:
-    return tuple((GOLDEN / "mutants.txt").read_text(encoding="utf-8").splitlines())
+def judged_mutants() -> tuple[str, ...]:
+    """Return what the unbroken checker says of the mutants."""
+    check = UNBROKEN.load("checking").check_certificate
+    return tuple(outcome(check(data)) for _, data in sealed_mutants())
 
 
 @cache
@@ -77,11 +84,9 @@ def judged() -> tuple[tuple[str, bytes, str | None], ...]:
 
 
 @cache
-def golden_steps() -> tuple[tuple[str, bytes, int], ...]:
-    """Return the good certificates with the steps that they take: (name, bytes, steps)."""
-    lines = (GOLDEN / "steps.txt").read_text(encoding="utf-8").splitlines()
-    steps = {name: int(count) for name, count in (line.split(": ") for line in lines)}
-    return tuple((name, data, steps[name]) for name, data, _ in certificates())
+def steps_needed() -> tuple[tuple[str, bytes, int], ...]:
+    """Return the good certificates with the steps that the unbroken checker takes for them."""
+    return tuple((name, data, steps_taken(UNBROKEN, data)) for name, data, _ in certificates())
 
 
 def outcome(report: Any) -> str:  # noqa: ANN401  the report of any copy
@@ -110,8 +115,8 @@ def judgements() -> Iterator[Judgement]:
     for kind, cases in (("forgery", forged()), ("damage", damaged()), ("program", judged())):
         for name, data, code in cases:
             yield Judgement(f"{kind} {name}", data, str(code or "PROVED"))
-    for (name, data), line in zip(sealed_mutants(), golden_mutants(), strict=True):
-        yield Judgement(f"mutant {name}", data, line.removeprefix(f"{name}: "))
+    for (name, data), said in zip(sealed_mutants(), judged_mutants(), strict=True):
+        yield Judgement(f"mutant {name}", data, said)
 
 
 def unmet(checker: Checker) -> Iterator[str]:
@@ -238,7 +243,7 @@ def accepted_within(checker: Checker, data: bytes, steps: int, per_row: int = 0)
 
 def _limits(checker: Checker) -> Iterator[str]:
     """Every enumeration counts its steps: one less than it takes is too few."""
-    for name, data, steps in golden_steps():
+    for name, data, steps in steps_needed():
         few = steps > 0 and accepted_within(checker, data, steps - 1)
         if few or not accepted_within(checker, data, steps):
             yield f"steps of {name}"
@@ -248,7 +253,7 @@ def _limits(checker: Checker) -> Iterator[str]:
         yield "the bounds of the format"
     # The closure of a cycle of four has 16 rows: 16 times what is granted for each.
     data = good("reach_disproved").data()
-    needed = next(steps for name, _, steps in golden_steps() if name == "reach_disproved")
+    needed = next(steps for name, _, steps in steps_needed() if name == "reach_disproved")
     each = -(-needed // 16)
     if not accepted_within(checker, data, 0, each) or accepted_within(checker, data, 0, each - 1):
         yield "steps for each row of the closure"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import constat.check
-from tests.check.corpus import Checker, judgements, unmet, unmet_by_the_good
+from tests.check.corpus import UNBROKEN, Checker, judgements, unmet, unmet_by_the_good
 from tests.mutation.operators import Mutant, mutants_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def main() -> int:
     chosen = parser.parse_args()
     again = chosen.again and set(chosen.again.read_text(encoding="utf-8").splitlines())
     # The corpus is made once, outside the time that a broken copy is given.
-    list(unmet(Checker(lambda name: importlib.import_module(f"constat.check.{name}"))))
+    list(unmet(UNBROKEN))
     copies = prepared()
     unbroken = copies.first_unmet(None)
     if unbroken is not None:

@@ -218,6 +218,9 @@ def survivors(
 ) -> list[Break]:
     """Break copies and tell of each; give those that the tests of the package do not notice."""
     watching = watched(package, breaks)
+    if not watching.runs:
+        message = "no test of the package ran"
+        raise RuntimeError(message)
     out(f"{len(watching.runs)} tests; unbroken these fail: {sorted(watching.failing)}")
     left: list[Break] = []
 
