@@ -67,6 +67,7 @@ def test_tables_of_sqlite_are_called_as_ours(tmp_path: Path) -> None:
     all_are_asked(tmp_path, 'databases: {sales: "sqlite:///shop.sqlite"}')
 
 
+@pytest.mark.laws
 def test_tables_of_duckdb_are_called_as_ours(tmp_path: Path) -> None:
     duckdb_file(tmp_path / "shop.duckdb", *called_as_ours())
     all_are_asked(tmp_path, 'databases: {sales: "duckdb:///shop.duckdb"}')

@@ -60,7 +60,7 @@ def words() -> Iterator[str]:
         yield from parser.FUNCTION_PARSERS
 
 
-@pytest.mark.sampled(2, "laws")
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_word_that_sql_knows_makes_a_difference(dialect: str) -> None:
     known = 0

@@ -72,6 +72,7 @@ apis:
 """
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     ("table", "words", "kinds"),
     [

@@ -52,6 +52,7 @@ def asked(project: Path, *options: str) -> str:
     return ran.out
 
 
+@pytest.mark.laws
 @pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_json_csv_and_tables_write_structures_as_rules_do(project: Path, engine: str) -> None:

@@ -77,6 +77,7 @@ IN_FILES = ("lending",)
 """Libraries whose example reads files: one is asked below."""
 
 
+@pytest.mark.sampled(10, "examples")
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("example", "library", "goal", "verdict", "change", "later"),

@@ -57,7 +57,7 @@ def test_one_goal_rests_on_four_sources_and_says_that_they_are_no_snapshot(rebat
         assert session.verify_source(result.certificate).exit_code == result.exit_code
 
 
-@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(4, "examples")
 @pytest.mark.parametrize(
     ("goal", "verdict", "snapshot"),
     [

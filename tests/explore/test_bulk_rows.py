@@ -304,6 +304,7 @@ def test_a_chain_leaves_the_same_tables_by_columns(
         assert "computed" not in {one.how for one in again.steps}
 
 
+@pytest.mark.laws
 def test_what_steps_compute_in_bulk_is_checked(
     regions: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ def test_a_graph_reads_what_matters_and_keeps_all(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.examples
 def test_states_are_found_again_and_take_little(tmp_path: Path) -> None:
     graph = ours.GraphMemory(tmp_path)
     agent = graph_of(graph, [])

@@ -423,7 +423,7 @@ def _found(read: Read, atom: Atom, rows: list[Row]) -> Recount:
     return found
 
 
-@pytest.mark.sampled(4, "laws")
+@pytest.mark.sampled(8, "laws")
 @pytest.mark.parametrize("seed", [3, 11, 17, 29, 41])
 def test_random_programs_pass_and_what_is_changed_does_not(seed: int) -> None:
     judged(seed, Counter())
@@ -548,14 +548,17 @@ LABELLED: tuple[str, ...] = (
 
 
 @pytest.mark.parametrize(
-    "sizes",
-    [((4, 6), (9, 14)), pytest.param(((90, 30),), marks=pytest.mark.laws)],
-    ids=("few", "many"),
+    ("sizes", "tried"),
+    [
+        (((4, 6), (9, 14)), 5),
+        pytest.param(((4, 6), (9, 14), (90, 30)), 10_000, marks=pytest.mark.laws),
+    ],
+    ids=("some", "all"),
 )
 @pytest.mark.parametrize("kind", NUMBERS)
 @pytest.mark.parametrize("rules", LABELLED)
 def test_a_relation_of_three_columns_is_a_matrix_for_each_label(
-    rules: str, kind: str, sizes: Sequence[tuple[int, int]]
+    rules: str, kind: str, sizes: Sequence[tuple[int, int]], tried: int
 ) -> None:
     own = [one for one in "rp" if f"{one}(?" in rules]
     pair, triple = f"(a: {kind}, b: {kind})", f"(a: {kind}, b: {kind}, c: {kind})"
@@ -578,7 +581,7 @@ def test_a_relation_of_three_columns_is_a_matrix_for_each_label(
             right: list[Any] = sorted(truth[name])
             assert _is_exactly(evaluation, name, right)
             assert sorted(evaluation.tables.run("SELECT * FROM", evaluation.table(name))) == right
-            for place, row in enumerate(right):
+            for place, row in list(enumerate(right))[:: 1 + len(right) // tried]:
                 others = [*right[:place], *right[place + 1 :]]
                 assert not _is_exactly(evaluation, name, others)
                 swapped = (*row[:-2], row[-1], row[-2])

@@ -106,7 +106,7 @@ def judge(name: str, database: Database, told: Counter[str]) -> None:
             assert counted(read, database, goal, left, whole=False).passed, place
 
 
-@pytest.mark.sampled(48, "laws")
+@pytest.mark.sampled(96, "laws")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_the_definition_says_is_accepted_and_nothing_else(name: str) -> None:
     told: Counter[str] = Counter()

@@ -369,6 +369,7 @@ def test_no_attack_over_authorisation_succeeds(
     assert not other, [(found[0][name], found[1][name]) for name in other]
 
 
+@pytest.mark.laws
 def test_what_may_be_seen_is_answered_and_what_may_not_is_unknown(tmp_path: Path) -> None:
     async def work(client: httpx2.AsyncClient) -> None:
         async def verdict(goal: str, name: str = "viewer") -> str:

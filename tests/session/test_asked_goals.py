@@ -23,6 +23,7 @@ def session(still_shop: Path) -> Iterator[Session]:
         yield opened
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("goal", "verdict"),
     [

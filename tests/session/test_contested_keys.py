@@ -130,6 +130,7 @@ def test_each_engine_says_of_each_key_what_prove_says(tmp_path: Path, how: str, 
         assert said[goal, n] == plain[goal, n] != "UNRESOLVED", (goal, n)
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("how", CONTESTED)
 def test_an_engine_says_which_key_it_is(tmp_path: Path, how: str, engine: str) -> None:

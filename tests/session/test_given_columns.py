@@ -64,6 +64,7 @@ def session(project: Path) -> Iterator[Session]:
         yield opened
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize(
     ("goal", "holds"),
     [

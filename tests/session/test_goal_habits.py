@@ -169,6 +169,7 @@ def family() -> Iterator[Session]:
         yield session
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("word", WORDS)
 def test_a_goal_takes_what_a_rule_takes(family: Session, word: str, *, first: bool) -> None:

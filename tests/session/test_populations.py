@@ -111,6 +111,7 @@ def test_the_sample_is_chosen_by_the_seed_alone(project: Path, tmp_path: Path) -
     assert (found.seed, len([p for p in found.proofs if p.sampled])) == ("audit 7", 6)
 
 
+@pytest.mark.laws
 def test_rows_that_rest_on_something_have_certificates_of_their_own(
     project: Path, tmp_path: Path
 ) -> None:

@@ -437,6 +437,7 @@ def test_a_value_that_a_rule_names_is_not_hidden(tmp_path: Path, both: Both) -> 
     assert both(make_view(proved(folder, "golden(P9)"), Hiding(("p",)), SECRET))[:2] == (True, 6)
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("name", sorted(GOOD)[::9])
 def test_views_of_all_kinds_of_certificates_check_or_are_refused(name: str, both: Both) -> None:
     content = seal(upgraded(good_certificate(name).tree))

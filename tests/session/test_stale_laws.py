@@ -57,6 +57,7 @@ def write(folder: Path, least: int, age: str) -> None:
     (folder / "r.dl").write_text(RULES.replace("AGE", age))
 
 
+@pytest.mark.laws
 @settings(max_examples=12)
 @given(
     before=st.lists(STATEMENTS, max_size=5),

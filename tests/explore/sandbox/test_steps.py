@@ -166,6 +166,7 @@ def test_more_rows_than_agreed_are_refused(steps: Sandbox) -> None:
     assert run.error.kind is ErrorKind.QUERY
 
 
+@pytest.mark.examples
 def test_a_picture_is_kept_as_png(steps: Sandbox) -> None:
     code = """
 import matplotlib.pyplot as plt

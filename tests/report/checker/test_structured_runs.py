@@ -78,7 +78,7 @@ def _with(tree: Tree, path: Path, text: str) -> Tree:
     return found
 
 
-@pytest.mark.sampled(3, "laws")
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("name", runs())
 def test_a_structure_changed_in_one_place_is_refused_alike(
     second: SecondChecker, name: str
