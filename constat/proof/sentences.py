@@ -1636,6 +1636,11 @@ class RuleWords:
         template = self.rule.attributes.get("says", "")
         if any(map(_may_deny, self.rule.body)):
             return ""
+        # What it looks up may be a denial itself: `forbidden` says "must not".
+        looked_up = (one.atom.predicate for one in self.rule.body if isinstance(one, Positive))
+        said = (self.predicates[one].attributes.get("says", "") for one in looked_up)
+        if any(map(_DENYING.search, said)):
+            return ""
         for part in re.split(r"[,;:]| and | but ", _COMPARING.sub(" ", template)):
             if _DENYING.search(part):
                 nouns: dict[str, str] = {

@@ -21,6 +21,7 @@ from constat.proof.export.account import account_of
 from constat.proof.export.document import rule_title
 from constat.proof.export.drawing import VERDICTS
 from constat.proof.export.markdown import to_markdown
+from constat.proof.export.pictures import to_svg
 from constat.proof.report.page import to_html
 from constat.proof.report.pdf import paper
 from constat.proof.sentences import describe_fact, speech_in
@@ -236,6 +237,35 @@ def test_words_that_deny_what_the_rule_does_not_check_are_marked() -> None:
     assert "Its words say “no fatigue was reported”, and the rule checks of nothing" in shown
     checked = DUTY.replace("?before <= 60.", '?before <= 60, !duty(_, ?m, "fatigue", ?day, _).')
     assert "Its words say “" not in said(duty(rules=checked))
+
+
+def test_words_that_deny_what_is_looked_up_are_not_marked() -> None:
+    rules = """@[says = "{user} must not pay"] .decl barred(user: symbol)
+.input barred(source = "office", query = "b")
+@[says = "{user} is kept away"] .decl kept_away(user: symbol)
+@[says = "{user} must not pay"] kept_away(?user) :- barred(?user).
+"""
+    tables = {"barred": Table((("Ann",),))}
+    shown = said(to_html(certificate(ask(analysed(rules), "kept_away(Ann)", tables))))
+    assert "Ann is kept away" in shown
+    assert "Its words say “" not in shown
+
+
+def test_a_refusal_by_a_circle_of_rules_has_a_page_and_a_picture() -> None:
+    rules = """.decl owns(a: symbol, b: symbol)
+.input owns(source = "office", query = "o")
+.decl controls(a: symbol, b: symbol)
+controls(?a, ?b) :- owns(?a, ?b).
+controls(?a, ?b) :- controls(?c, ?b), owns(?a, ?c).
+controls(?a, ?b) :- controls(?b, ?a), owns(?b, ?a).
+"""
+    tables = {"owns": Table((("x", "y"), ("y", "x")))}
+    for goal in ("controls(x, z)", "controls(z, x)"):
+        answered = ask(analysed(rules), goal, tables)
+        assert answered.verdict.value == "DISPROVED"
+        content = certificate(answered)
+        assert "<svg" in to_html(content)
+        assert "</svg>" in to_svg(content)
 
 
 def test_a_column_that_nobody_reads_is_told_as_such() -> None:

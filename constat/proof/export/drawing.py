@@ -183,8 +183,31 @@ def drawing_of(account: Account) -> Drawing:
             counted,
         ),
         tuple(_worded(one, speech) for one in sketch.figures),
-        tuple(dict.fromkeys(sketch.edges)),
+        _without_circles(tuple(dict.fromkeys(sketch.edges))),
     )
+
+
+def _without_circles(edges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """Leave out edges that lead back: what a circle of rules lacks is what is lacking already."""
+    below: dict[int, list[int]] = {}
+    for above, one in edges:
+        below.setdefault(above, []).append(one)
+    back: set[tuple[int, int]] = set()
+    done: set[int] = set()
+    for start, first in below.items():
+        # Boxes on the way down, each with those below it that are still to be seen.
+        way = {} if start in done else {start: iter(first)}
+        while way:
+            place, left = next(reversed(way.items()))
+            one = next(left, None)
+            if one is None:
+                done.add(place)
+                del way[place]
+            elif one in way:
+                back.add((place, one))
+            elif one not in done:
+                way[one] = iter(below.get(one, ()))
+    return tuple(edge for edge in edges if edge not in back)
 
 
 def _worded(figure: Figure, speech: Speech) -> Figure:
