@@ -199,14 +199,14 @@ def _without_circles(edges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int
         way = {} if start in done else {start: iter(first)}
         while way:
             place, left = next(reversed(way.items()))
-            one = next(left, None)
-            if one is None:
+            lower = next(left, None)
+            if lower is None:
                 done.add(place)
                 del way[place]
-            elif one in way:
-                back.add((place, one))
-            elif one not in done:
-                way[one] = iter(below.get(one, ()))
+            elif lower in way:
+                back.add((place, lower))
+            elif lower not in done:
+                way[lower] = iter(below.get(lower, ()))
     return tuple(edge for edge in edges if edge not in back)
 
 
