@@ -293,7 +293,9 @@ def _sources(certificate: Certificate) -> tuple[str, ...]:
         time = f" at {executed}" if executed else ""
         # Queries have lines; a line break shown as an escape would be harder to read than a space.
         query = f": {printable(source.query.replace(chr(10), ' '))}" if source.query else ""
-        author = f" by {printable(source.author)}" if source.author else ""
+        by = " (" if source.origin == "DATABASE" else " by "
+        end = ")" if source.origin == "DATABASE" else ""
+        author = f"{by}{printable(source.author)}{end}" if source.author else ""
         said = "" if source.attestation is None else f"; {_attested(source.attestation)}"
         lines.append(
             f"{source.origin} {printable(source.name)}{author}{time}, "

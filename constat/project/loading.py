@@ -69,6 +69,7 @@ from constat.project.settings import (
     read_facts,
     read_memory,
     read_record,
+    read_set_by,
     read_spark,
 )
 
@@ -720,6 +721,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "documents": "files that people read: texts, pages, letters; rules ask what they say",
         "facts": "values: a scalar closes its predicate, a list of rows does not",
         "closed": "who declares that no fact of a predicate is missing",
+        "set_by": "who set the values of a key of `facts`, when and by what: pages say it",
         "conflicts": "which of different values for one key counts: `source`, `user` or"
         " `unresolved` (semantics, 40)",
         "check": "when answers in bulk are counted again: `background` (rows wait two seconds for"
@@ -746,7 +748,7 @@ TOP_LEVEL: Final = MappingProxyType(
 """The keys of the first level, and what each says."""
 _DATABASE_OPTIONS: Final = ("database", "region", "sample")
 _DATABASE_KEYS: Final = (
-    *("uri", "type", "files", "seconds", "rows", "immutable"),
+    *("uri", "type", "files", "seconds", "rows", "immutable", "description"),
     *("manifest", "caller", "tables"),
     *("private", "bytes", "auth"),
     *_DATABASE_OPTIONS,
@@ -832,6 +834,7 @@ class _Loading:
         locked = self._packages(top) if packages else ()
         places = (self.folder / PACKAGES / one.name for one in locked)
         packed = [file for one in places for file in files_at(one, _RULE_SUFFIX) or ()]
+        facts = read_facts(top.get("facts", empty), self.environment, self.sections)
         return Project(
             folder=self.folder,
             name=self.sections.text(top.get("project"), "`project`", self.folder.name),
@@ -844,7 +847,8 @@ class _Loading:
             rules=tuple(dict.fromkeys((*packed, *self._rules(top.get("rules"), roots)))),
             rule_roots=roots,
             packages=locked,
-            facts=read_facts(top.get("facts", empty), self.environment, self.sections),
+            facts=facts,
+            set_by=read_set_by(top.get("set_by", empty), facts, self.sections),
             closed=read_closed(top.get("closed", empty), self.sections, CONFIGURATION),
             conflicts=self._word(top.get("conflicts"), "conflicts", CONFLICTS),
             check=self._word(top.get("check"), "check", CHECKS),
@@ -1015,6 +1019,7 @@ class _Loading:
                 if option in entries
             },
             manifest=named.text(entries.get("manifest"), f"the manifest of {what}"),
+            description=named.text(entries.get("description"), f"the description of {what}"),
             caller=read_caller(entries.get("caller"), what, named),
             span=key.span,
             tables={

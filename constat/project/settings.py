@@ -685,12 +685,13 @@ class Database:
     `caller` says how it is told who asks, `asker` who does.
     `tables` are patterns of a store's keys by the names of tables.
     `remote` says how files behind an address are fetched; `private`, `bytes` and `auth` stand
-    beside `files`.
+    beside `files`. `description` is what certificates and pages may say of it to anybody.
     """
 
     name: str
     kind: str
     address: Expanded = field(repr=False)
+    description: str = ""
     seconds: float | None = None
     rows: int | None = None
     immutable: bool = False
@@ -763,7 +764,8 @@ class Project:
 
     `rules` are files, `rule_roots` the folders they and what they include may lie in,
     `rule_folders` those that `rules` names, so that a new file in them is read too. `closed`
-    tells for each predicate who declares that nothing is missing, `conflicts` which of different
+    tells for each predicate who declares that nothing is missing, `set_by` who set its values under
+    `facts`, when and by what, `conflicts` which of different
     values for one key counts, `check` when answers in bulk are counted again. `state` is where
     Constat writes.
     `rights` say what each role sees over HTTP, `login` whose tokens let somebody in.
@@ -781,6 +783,7 @@ class Project:
     rule_roots: tuple[Path, ...] = ()
     facts: Mapping[str, FactTable] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
+    set_by: Mapping[str, str] = field(default_factory=dict)
     conflicts: str = PREFER_SOURCE
     check: str = BACKGROUND
     tiers: Mapping[str, CustomTier] = field(default_factory=dict)
@@ -854,6 +857,17 @@ def read_closed(node: Node, sections: Sections, config_name: str) -> dict[str, s
         key.text: sections.text(value, f"who declares `{printable(key.text)}` closed", config_name)
         for key, value in sections.entries(node, "`closed`")
     }
+
+
+def read_set_by(node: Node, facts: Mapping[str, FactTable], sections: Sections) -> dict[str, str]:
+    """Read `set_by:`: a key of `facts` to who set its values, when and by what."""
+    found: dict[str, str] = {}
+    for key, value in sections.entries(node, "`set_by`"):
+        if key.text not in facts:
+            said = f"`facts` has no `{printable(key.text)}`"
+            sections.complain("C0504", said, key, hint=suggestion(key.text, list(facts)))
+        found[key.text] = sections.text(value, f"who set `{printable(key.text)}`")
+    return found
 
 
 def _table(key: Text, node: Node, environment: Mapping[str, str], sections: Sections) -> FactTable:

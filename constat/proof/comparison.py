@@ -82,7 +82,8 @@ class Side:
         """Name a source and its question; how the rows were fetched does not matter."""
         source = self.document.sources[number]
         said = f" by {source['author']}" if source["author"] else ""
-        query = f": {source['query']}" if source["query"] and not said else ""
+        spoken = said and source["origin"] not in {"CONFIG", "DATABASE"}
+        query = f": {source['query']}" if source["query"] and not spoken else ""
         return f"{source['origin']} {source['name']}{said}{_marks(source['attestation'])}{query}"
 
     @cached_property

@@ -356,7 +356,8 @@ def source_lines(source: SourceShown, moment: str) -> list[str]:
     place = f" ({source.name})" if source.name else ""
     lines = [f"source: {source.origin}{place}{cached(source.tier, source.executed_at, moment)}"]
     if source.author:
-        lines.append(f"stated by: {source.author}")
+        did = {"CONFIG": "set by", "DATABASE": "described as"}.get(source.origin, "stated by")
+        lines.append(f"{did}: {source.author}")
     if source.attestation is not None:
         lines += attested_lines(source.attestation)
     if source.query:

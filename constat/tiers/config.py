@@ -161,6 +161,7 @@ class ConfigTier:
 
     def __init__(self, project: Project, configured: Mapping[str, Configured]) -> None:
         self._config_name = project.config_name
+        self._set_by = project.set_by
         self._configured = configured
 
     def configured(self, predicate: Predicate) -> bool:
@@ -180,7 +181,8 @@ class ConfigTier:
         if predicate.unread:
             told, unset = _as_read(found, predicate, self._config_name)
         for source, rows in (told or {self._config_name: ()}).items():
-            evidence = _evidence(source, rows, found.key, predicate)
+            author = self._set_by.get(found.key)
+            evidence = _evidence(source, rows, found.key, predicate, author)
             authorities.append(evidence)
             wanted = rows_for(rows, demand.columns, demand.keys, demand.clock)
             if wanted:
@@ -211,7 +213,9 @@ def _as_read(
     return told, tuple(unset)
 
 
-def _evidence(source: str, rows: tuple[Row, ...], key: str, predicate: Predicate) -> Evidence:
+def _evidence(
+    source: str, rows: tuple[Row, ...], key: str, predicate: Predicate, author: str | None
+) -> Evidence:
     return Evidence(
         tier=CONFIG,
         origin=Origin.CONFIG,
@@ -220,6 +224,7 @@ def _evidence(source: str, rows: tuple[Row, ...], key: str, predicate: Predicate
         query=f"facts.{key}",
         row_count=len(rows),
         content_hash=content_hash(rows, predicate.kinds),
+        author=author,
     )
 
 

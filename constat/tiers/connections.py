@@ -82,6 +82,10 @@ class Connections:
             return f"frame {predicate}"
         return f"database {name}: query of {predicate}"
 
+    def description(self, name: str) -> str | None:
+        """What the project says of a database to anybody."""
+        return self._project.databases[name].description or None
+
     def raising(self, name: str, code: str) -> str:
         """Name the key of the configuration that allows a query more than it got, after a stop."""
         database, where = self._project.databases[name], self._project.config_name

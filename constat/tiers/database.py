@@ -475,7 +475,7 @@ class DatabaseTier:
         return Readable(
             predicate,
             stream.rows,
-            _streamed(stream, name, started, connection.snapshot),
+            self._streamed(stream, name, started, connection.snapshot),
             stream.open,
             distinct,
             tuple(apart.openings),
@@ -514,7 +514,7 @@ class DatabaseTier:
         except (SourceFailureError, QueryMistakeError) as problem:
             return f"{problem.reason} [{problem.code}]"
         found = Stream(int(rows), query, lambda: None)
-        evidence = _streamed(found, name, started, connection.snapshot)
+        evidence = self._streamed(found, name, started, connection.snapshot)
 
         def results(text: str, kinds: tuple[Kind, ...]) -> Iterator[Mapping[str, object]]:
             began, count = time.perf_counter(), 0
@@ -604,10 +604,25 @@ class DatabaseTier:
             row_count=len(fetched.given),
             content_hash=digest,
             snapshot=connection.snapshot,
+            author=self._connections.description(name),
         )
         seconds, sent = time.perf_counter() - began, len(question.parameters)
         self._observe(QueryRun(name, question.text, sent, fetched.count, seconds))
         return _Ran(fetched, evidence)
+
+    def _streamed(self, stream: Stream, name: str, started: str, snapshot: str | None) -> Evidence:
+        """Give the evidence of rows that nobody has looked at one by one."""
+        return Evidence(
+            tier=DATABASE,
+            origin=Origin.DATABASE,
+            source=name,
+            executed_at=started,
+            query=stream.query,
+            parameters=tuple(map(str, stream.parameters)),
+            row_count=stream.rows,
+            snapshot=snapshot,
+            author=self._connections.description(name),
+        )
 
     def _told(self, demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
         """Say what a query tells about some of the demanded keys."""
@@ -648,20 +663,6 @@ def _hash_of(fetched: Fetched, predicate: Predicate, clock: Clock) -> str:
             return found
         fetched.unpack()
     return content_hash(fetched.rows, predicate.kinds, clock)
-
-
-def _streamed(stream: Stream, name: str, started: str, snapshot: str | None) -> Evidence:
-    """Give the evidence of rows that nobody has looked at one by one."""
-    return Evidence(
-        tier=DATABASE,
-        origin=Origin.DATABASE,
-        source=name,
-        executed_at=started,
-        query=stream.query,
-        parameters=tuple(map(str, stream.parameters)),
-        row_count=stream.rows,
-        snapshot=snapshot,
-    )
 
 
 def told_of(

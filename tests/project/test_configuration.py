@@ -125,6 +125,11 @@ def test_closed_names_who_declares_it(tmp_path: Path) -> None:
     assert load(tmp_path, "closed: [blocked]").closed == {"blocked": "constat.yaml"}
 
 
+def test_set_by_names_who_set_the_values_of_a_key_of_facts(tmp_path: Path) -> None:
+    project = load(tmp_path, "facts: {quota: 3}\nset_by: {quota: the board}")
+    assert project.set_by == {"quota": "the board"}
+
+
 def test_tiers_and_limits_are_read(tmp_path: Path) -> None:
     project = load(
         tmp_path,
@@ -158,6 +163,7 @@ def test_tiers_and_limits_are_read(tmp_path: Path) -> None:
         ("databases: {s: {url: x}}\n", "C0503", 1, 17),
         ("databases: {s: {}}\n", "C0504", 1, 16),
         ("facts: {a: }\n", "C0504", 1, 12),
+        ("facts: {a: 1}\nset_by: {b: x}\n", "C0504", 2, 10),
         ("facts: {a: [[{b: 1}]]}\n", "C0504", 1, 14),
         ("facts: {a: '${'}\n", "C0504", 1, 12),
         ("tiers: {t: {after: nowhere}}\n", "C0504", 1, 20),

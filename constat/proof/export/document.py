@@ -82,6 +82,16 @@ def origin_of(source: Members, speech: Speech = PLAIN) -> str:
     return shortened(source["origin"]) if spoken is None else speech.said(spoken)
 
 
+def said_of(source: Members, speech: Speech = PLAIN) -> str:
+    """Return who stated the rows of a source or set them, or what its project says it is."""
+    said = shortened(source["author"] or "")
+    if source["origin"] == "DATABASE":
+        return said
+    if source["origin"] == "CONFIG":
+        return speech.say("set by {0}", "festgesetzt von {0}", said)
+    return speech.say("stated by {0}", "angegeben von {0}", said)
+
+
 # Labels are printable, so no export carries control characters of data.  `ValueError` for what is
 # no certificate; whether it is *right* is for the checker to say, not for an export.
 

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Final
 from constat.logic import Spoken
 from constat.proof.export.account import account_of, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, of_veiled
-from constat.proof.export.document import capital, isolated, origin_of, shortened, shortened_lines
+from constat.proof.export.document import (
+    capital,
+    isolated,
+    origin_of,
+    said_of,
+    shortened,
+    shortened_lines,
+)
 from constat.proof.export.drawing import VERDICTS, rows_folded
 from constat.proof.export.steps import RULE
 from constat.proof.levels import level_text
@@ -226,7 +233,7 @@ def _rests(account: Account) -> str:
     for place, source in enumerate(document.sources):
         time = document.record["executed"][place]
         when = speech.say(", read {0}", ", gelesen am {0}", _moment(time or "", speech))
-        who = speech.say(", stated by {0}", ", angegeben von {0}", escaped(source["author"] or ""))
+        who = f", {escaped(said_of(source, speech))}"
         query = " ".join((source["query"] or "").split())
         asked = f": {_code(shortened(query, 300))}" if query else ""
         kind = escaped(origin_of(source, speech))

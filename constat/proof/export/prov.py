@@ -218,7 +218,10 @@ class Records:
 # A cached answer is the alternate of the one that was fetched; a nested certificate is mentioned,
 # and told in a bundle of its own; what a reviewer accepted is a revision of what was said.
 
-_MODELS: Final = frozenset({"LLM_KNOWLEDGE", "LLM_HEURISTIC"})
+_KINDS: Final = MappingProxyType(
+    {"LLM_KNOWLEDGE": "SoftwareAgent", "LLM_HEURISTIC": "SoftwareAgent", "CONFIG": "Agent"}
+)
+"""What an author is who is no person."""
 _ACTIVITIES: Final = (
     ("LLM_KNOWLEDGE", "ModelCall"),
     ("LLM_HEURISTIC", "ModelCall"),
@@ -288,7 +291,9 @@ class _Source:
         source, records = self.source, self.records
         label = printable(source["name"] or source["tier"])
         dataset = named("data", source["origin"], source["name"])
-        records.entity(dataset, constat("Dataset"), label=label, origin=source["origin"])
+        more = {"description": printable(source["author"])} if source["author"] else {}
+        told = more if source["origin"] == "DATABASE" else {}
+        records.entity(dataset, constat("Dataset"), label=label, origin=source["origin"], **told)
         read = dataset
         if source["snapshot"] is not None:
             read = named("data", source["origin"], source["name"], source["snapshot"])
@@ -304,8 +309,8 @@ class _Source:
         source, records = self.source, self.records
         told = self.attestation
         if told is None:
-            if source["author"] is not None:
-                kind = "SoftwareAgent" if source["origin"] in _MODELS else "Person"
+            if source["author"] is not None and source["origin"] != "DATABASE":
+                kind = _KINDS.get(source["origin"], "Person")
                 self.say(named("agent", "author", source["author"]), kind, source["author"], {})
             return
         agent = told["agent"]

@@ -44,6 +44,13 @@ if TYPE_CHECKING:
 
 # Rows of these are read and taken by nobody's word.
 _READ: Final = frozenset({"CONFIG", "DATABASE"})
+_SAID: Final = MappingProxyType(
+    {
+        "CONFIG": Spoken("Set by", "Festgesetzt von"),
+        "DATABASE": Spoken("Description", "Beschreibung"),
+    }
+)
+_STATED: Final = Spoken("Stated by", "Angegeben von")
 _KINDS: Final = MappingProxyType(
     {
         "fact": Spoken("a fact somebody stated", "eine Tatsache, die jemand angab"),
@@ -488,7 +495,7 @@ def _reading(source: Members, time: str | None, speech: Speech) -> dict[str, str
         say("Hash of the rows", "Hash der Zeilen"): code(source["hash"]),
         say("Read", "Gelesen"): moment(time, speech),
         say("Snapshot", "Abzug"): text(source["snapshot"] or ""),
-        say("Stated by", "Angegeben von"): text(source["author"] or ""),
+        speech.said(_SAID.get(source["origin"], _STATED)): text(source["author"] or ""),
         say("Confidence", "Sicherheit"): _unsure(source["confidence"]),
     }
 

@@ -27,8 +27,7 @@ from constat.proof.report.markup import (
     moment,
     rule_name,
     said_of_approval,
-    source_kind,
-    source_name,
+    source_said,
     step_link,
     text,
 )
@@ -824,7 +823,7 @@ def _sources(account: Account) -> str:
     say = speech.say
     read: dict[str, list[str]] = {}
     for source, time in zip(document.sources, document.record["executed"], strict=True):
-        name = f"{source_name(source)} ({source_kind(source, speech)})"
+        name = source_said(source, speech)
         read.setdefault(name, []).append(time or "")
     items = []
     for name, times in read.items():
@@ -1182,10 +1181,9 @@ class _Outline:
         source = document.sources[step.sources[0]]
         others = speech.counted(len(step.sources) - 1, "other")
         more = say(" and {0}", " und {0}", others) if len(step.sources) > 1 else ""
-        name, kind = source_name(source), source_kind(source, speech)
-        return (
-            f"{say('From {0} ({1}){2}.', 'Aus {0} ({1}){2}.', name, kind, more)} {level}".rstrip()
-        )
+        # What a database is stands with the sources; who set a value beside the value.
+        named = source_said(source, speech, whose=source["origin"] == "CONFIG")
+        return f"{say('From {0}{1}.', 'Aus {0}{1}.', named, more)} {level}".rstrip()
 
 
 def _missing(account: Account) -> str:

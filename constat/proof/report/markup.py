@@ -16,6 +16,7 @@ from constat.proof.export.document import (
     isolated,
     origin_of,
     rule_title,
+    said_of,
     shortened,
     shortened_lines,
 )
@@ -67,6 +68,12 @@ def source_name(source: Members) -> str:
 def source_kind(source: Members, speech: Speech = PLAIN) -> str:
     """Return the origin of a source in words."""
     return text(origin_of(source, speech))
+
+
+def source_said(source: Members, speech: Speech = PLAIN, *, whose: bool = True) -> str:
+    """Return the name and origin of a source, and who stands behind its rows."""
+    said = f", {text(said_of(source, speech), 300)}" if whose and source["author"] else ""
+    return f"{source_name(source)} ({source_kind(source, speech)}){said}"
 
 
 def moment(time: str | None, speech: Speech = PLAIN) -> str:
