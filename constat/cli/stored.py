@@ -28,6 +28,7 @@ from constat.session import Session
 from constat.session.answers import DIFFERENT
 from constat.store.answers import MOST_BYTES
 from constat.store.materialized import PASSED
+from constat.store.state_file import LOCKS, NO_LOCKS
 from constat.tiers import age_in_words, parse_age
 
 if TYPE_CHECKING:
@@ -491,10 +492,15 @@ class _Receiver:
         from constat.session.current import Outbox, log_changes  # noqa: PLC0415  loaded when it is used
 
         state = session.project.state
+        if wished is None:
+            return cls(None, None, None)
+        sends = wished.startswith(("https://", "http://"))
+        if not LOCKS and (sends or wished == "log"):
+            raise click.BadParameter(NO_LOCKS, param_hint="--on-change")
         if wished == "log":
             return cls(None, log_changes(state), None)
-        if wished is None or not wished.startswith(("https://", "http://")):
-            return cls(None if wished is None else _words(wished), None, None)
+        if not sends:
+            return cls(_words(wished), None, None)
         secret = os.environ.get(_SIGNS, "")
         why = "" if secret else f"{_SIGNS} is not set, which signs what is sent"
         if not is_private_line(wished):

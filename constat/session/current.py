@@ -8,7 +8,7 @@ row by row is asked anew as a whole, and says why. Example: `session.watch(["is_
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
 import hmac
 import json
@@ -55,7 +55,7 @@ from constat.session.querying import Compiled, compile_query, row_goals
 from constat.sql import Database
 from constat.store.clock import now
 from constat.store.replacing import replaced
-from constat.store.state_file import lock_within
+from constat.store.state_file import WAIT_SECONDS, lock_within, locked_file
 from constat.tiers import Chain
 
 if TYPE_CHECKING:
@@ -592,12 +592,13 @@ def log_changes(state: Path) -> Receiving:
         lines = "".join(f"{json.dumps({'time': moment, **one.told()})}\n" for one in found)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            descriptor = _locked(path)
             with os.fdopen(descriptor, "r+b", buffering=0) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                size = file.seek(0, os.SEEK_END)
                 # Whoever was killed while it wrote has left half a line.
-                torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+                torn = file.seek(0, os.SEEK_END) > 0
+                if torn:
+                    file.seek(-1, os.SEEK_END)
+                    torn = file.read(1) != b"\n"
                 left = memoryview((b"\n" if torn else b"") + lines.encode())
                 while left:
                     left = left[file.write(left) :]
@@ -606,6 +607,14 @@ def log_changes(state: Path) -> Receiving:
             raise ConstatError([_not_written(LOG_NAME, problem)]) from problem
 
     return tell
+
+
+def _locked(path: Path) -> int:
+    """Open a file that no other program writes meanwhile; raises `OSError`."""
+    descriptor = locked_file(path, WAIT_SECONDS)
+    if descriptor is None:
+        raise OSError(errno.EBUSY, "another program has it")
+    return descriptor
 
 
 class Outbox:
@@ -651,7 +660,7 @@ class Outbox:
         """Send what waits; give how many files still wait, and why."""
         if not self._folder.is_dir():
             return 0, ""
-        lock = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+        lock = os.open(self._folder, os.O_RDONLY)
         try:
             if not lock_within(lock, 0.0, shared=False):
                 return len(self._waiting()), "another process sends it"

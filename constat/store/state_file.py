@@ -37,7 +37,7 @@ _JOINERS: Final = frozenset("\u200c\u200d")
 # know, what needs one is refused: two programs would write over each other.
 
 LOCKS: Final = fcntl is not None
-_NO_LOCKS: Final = (
+NO_LOCKS: Final = (
     "this system has no locks of files that Constat knows; nothing is kept here (on Windows: WSL)"
 )
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -51,7 +51,7 @@ WAIT_SECONDS: Final = 10.0
 def lock_within(descriptor: int, seconds: float, *, shared: bool) -> bool:
     """Take the lock; `False` where others hold it for longer than so many seconds."""
     if not LOCKS:
-        raise OSError(errno.ENOLCK, _NO_LOCKS)
+        raise OSError(errno.ENOLCK, NO_LOCKS)
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     until = time.monotonic() + seconds
     while True:

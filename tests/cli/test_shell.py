@@ -363,6 +363,13 @@ def test_a_system_without_locks_and_limits_proves_and_says_what_it_cannot(shop: 
         ("prove is_vip(C001) --engine pydatalog", 4, "NO ANSWER"),
         ("facts add customer_tier(C002,gold) --by eve", 0, "added"),
         ("prove is_vip(C001) --log", 2, "no locks of files"),
+        ("watch is_vip(?c) --once", 0, "watching is_vip(?c)"),
+        ("watch is_vip(?c) --once --on-change log", 2, "no locks of files"),
+        ("what-if is_vip(C002) --add blocked(C002)", 6, "DISPROVED"),
+        ("missing is_vip(C002)", 0, "nothing is missing"),
+        ("export c.json --to markdown --output c.md", 0, ""),
+        ("rules list", 0, "is_vip"),
+        ("catalog list", 0, "customers"),
         # The log of decisions needs locks: a project that is begun here keeps none.
         ("init data/shop.sqlite --directory begun", 0, "next: "),
         ("prove has_orders(C001) --project begun", 0, "PROVED"),
