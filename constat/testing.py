@@ -231,7 +231,12 @@ def _is_value(cell: object) -> bool:
     return not isinstance(cell, NullCell | Open)
 
 
+def _cell(value: object) -> str:
+    """Spell a cell as the author of a source wrote it: `None` where there is no value."""
+    return repr(value) if _is_value(value) else "None"
+
+
 def _shown(rows: set[ReadRow] | set[OpenRow]) -> str:
-    listed = sorted(map(str, rows))
+    listed = sorted(f"({', '.join(map(_cell, row))})" for row in rows)
     more = f" and {len(listed) - 2} more" if len(listed) > 2 else ""  # noqa: PLR2004  two are shown
     return f"{', '.join(listed[:2])}{more}"

@@ -30,7 +30,9 @@ SCHEMA = build_schema(
       countries: [Country!]!
       paged(first: Int, after: String): Pages!
       broken: [Country!]
+      within(bounds: Bounds!): [Country!]
     }
+    input Bounds { least: Float most: Float }
     type Mutation { rename(code: ID!): Country }
     """
 )
@@ -145,6 +147,14 @@ def test_all_pages_of_a_connection_are_read(countries: Callable[..., Session]) -
         authorities = [one for call in result.calls for one in call.answer.authorities]
         assert authorities[0].exhaustive is not None
         assert authorities[0].exhaustive.pages == 2
+
+
+def test_an_object_that_it_is_asked_with_is_told(countries: Callable[..., Session]) -> None:
+    with countries() as session:
+        shown = session.catalog.table("countries.within")
+        assert shown.problems == ("it is asked with the object `bounds`, which no column can give",)
+        assert "asked with the object `bounds`" in session.draft_tables(["within"]).text
+        assert session.catalog.table("countries.country").problems == ()
 
 
 def test_a_mutation_is_not_asked(countries: Callable[..., Session]) -> None:

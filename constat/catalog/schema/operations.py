@@ -135,6 +135,7 @@ def _table(name: str, operation: Operation, description: Description) -> TableSc
     ]
     problems = [] if operation.safe else ["it may change something, and is not asked"]
     problems += ["it is deprecated"] if operation.deprecated else []
+    problems += _unasked(operation)
     if listed.open and len(listed.fields) > _MOST_SHOWN:
         problems.append(f"it may have more fields than these {len(listed.fields):,}")
     about = " ".join(filter(None, (operation.form, operation.summary)))
@@ -147,6 +148,14 @@ def _table(name: str, operation: Operation, description: Description) -> TableSc
         comment=shortened(about),
         problems=tuple(problems),
     )
+
+
+def _unasked(operation: Operation) -> list[str]:
+    """Say which parameters no column of a declaration can give."""
+    of_tables = (one for one in operation.parameters if one.required and one.kind == TABLE)
+    return [
+        f"it is asked with the object `{one.name}`, which no column can give" for one in of_tables
+    ]
 
 
 def _asked(one: Parameter) -> ColumnSchema:
@@ -359,6 +368,7 @@ def _block(api: str, operation: Operation, one: _Relation) -> str:
         told.append(f'columns = "{_quoted(", ".join(mapped))}"')
     about = _COMMENT_END.sub(" ", operation.summary)[:160]
     head = f"// {operation.form}{f': {about}' if about else ''}\n"
+    head += "".join(f"// It has no answers: {problem}.\n" for problem in _unasked(operation))
     if one.left_out:
         listed = ", ".join(
             json.dumps(name, ensure_ascii=False) for name in one.left_out[:_MOST_DEEP]
