@@ -426,6 +426,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         "abducible": "may be supposed where `missing` looks for facts, at a cost",
         "approved": "who approved it, and on which day",
         "author": "who wrote it; what a model wrote counts only once approved",
+        "cites": "the law or the text by which the rule is so",
         "closed": "who vouches that no fact of it is missing",
         "confidential": "hidden in views for the person concerned: `constat export --view`",
         "confidence": "above 0, at most 1; below 1 what follows is an assumption",
