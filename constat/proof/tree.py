@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 from heapq import nsmallest
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from constat.evaluation import in_parts
 from constat.frozen import frozen
 from constat.logic import Aggregate
-from constat.proof.instances import AggregateCode, NegativeCode, opened
+from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode, opened
 from constat.proof.levels import Completeness, millionths, spell
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
@@ -36,9 +37,12 @@ from constat.proof.shown import Outsides, SourceShown, source_shown, sources_sho
 from constat.syntax import print_row, print_rule, print_wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from constat.logic import Row, Slot
     from constat.proof.decide import Decision
     from constat.proof.groups import Exact
+    from constat.proof.instances import Cell, RuleCode
     from constat.proof.outside import Fact
     from constat.proof.proofs import RuleNode
     from constat.proof.whynot import Attempt
@@ -334,7 +338,10 @@ class _Builder:
             raise TypeError(code)
         exact = dict(node.exacts)[place]
         instance = self.instance(node)
-        shown = nsmallest(ROWS_SHOWN, exact.read, key=lambda fact: (fact[0], str(fact[1])))
+        first = self.of_extreme(node, self.proof.code(node.rule), code, exact)
+        shown = nsmallest(
+            ROWS_SHOWN, exact.read, key=lambda fact: (fact not in first, fact[0], str(fact[1]))
+        )
         count = len(exact.assignments)
         return Step(
             "aggregate",
@@ -346,6 +353,25 @@ class _Builder:
             hidden_rows=len(exact.read) - len(shown),
             level=self.completeness.of_total(code, exact),
         )
+
+    @staticmethod
+    def of_extreme(node: RuleNode, rule: RuleCode, code: AggregateCode, exact: Exact) -> set[Fact]:
+        """Find rows that have the least or greatest value, of a few that may have it."""
+        if code.function not in {"min", "max"}:
+            return set()
+        pairs = zip(exact.assignments, exact.targets, strict=True)
+        found = islice((cells for cells, target in pairs if target == exact.value), ROWS_SHOWN)
+        rows: set[Fact] = set()
+        for cells in found:
+            binding = node.binding(rule)
+            for slot, cell in zip(code.inner, cells, strict=True):
+                binding[slot] = cell
+            for literal in code.body:
+                if isinstance(literal, PositiveCode):
+                    atom = literal.atom
+                    bound = [binding[slot] if slot >= 0 else None for slot in atom.slots]
+                    rows |= {one for one in exact.read if _fits(one, atom.predicate, bound)}
+        return rows
 
     def total_step(self, node: RuleNode, place: int) -> Step:
         """Show the summands that reach a bound: there may be more, and they cannot matter."""
@@ -385,6 +411,12 @@ class _Builder:
     @staticmethod
     def aggregate_sources(exact: Exact) -> tuple[SourceShown, ...]:
         return tuple(source_shown(evidence) for _, evidence in exact.sources)
+
+
+def _fits(fact: Fact, predicate: str, bound: Sequence[Cell]) -> bool:
+    """Tell whether a row has the cells that are bound."""
+    pairs = zip(fact[1], bound, strict=True)
+    return fact[0] == predicate and all(cell in (None, own) for own, cell in pairs)
 
 
 def _named(term: str) -> str:

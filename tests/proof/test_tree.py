@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
+import pytest
+
 from constat.evaluation import Assumption, Limits
 from constat.logic import OPEN
 from constat.proof import Decision, proof_tree, render_tree, tree_to_json
@@ -195,3 +197,24 @@ def test_a_closure_is_named_where_an_absence_rests_on_it() -> None:
     closed = Assumption("closure", "blocked", "blocked is complete", Decimal("0.8"))
     found = lines(ask(analysed(VIP), "is_vip(C1)", vip_tables(blocked=Table(closed=closed))))
     assert "assuming: blocked is complete" in found
+
+
+LONGEST = """
+.decl boat(id: symbol, length: number)
+.input boat(source="s", query="q")
+.decl last(id: symbol, length: number)
+last(?b, ?l) :- boat(?b, ?l), ?l = {0} ?x : {{ boat(_b, ?x) }}.
+"""
+
+
+@pytest.mark.parametrize("function", ["max", "min"])
+@pytest.mark.parametrize("count", [12, 1_200])
+def test_the_row_of_an_extreme_is_shown_before_others(function: str, count: int) -> None:
+    wanted = count - 1 if function == "max" else 0
+    rows = tuple((f"b{(n + 7) % count:05}", n) for n in range(count))
+    (goal,) = (one for one, n in rows if n == wanted)
+    program = analysed(LONGEST.format(function))
+    told = lines(ask(program, f"last({goal}, ?l)", {"boat": Table(rows)}))
+    place = next(n for n, line in enumerate(told) if line.startswith(f"{function} of x"))
+    (first,) = [line for line in told[place:] if line.startswith("boat(")][:1]
+    assert first.startswith(f"boat(id={goal}, length={wanted})")
