@@ -242,6 +242,14 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(pages: Pages) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+def test_the_entry_of_a_decision_fits_a_narrow_screen(pages: Pages) -> None:
+    members = json.loads(certificates()["proved"])
+    members["header"] |= {"asked_by": "j.doe", "decision": f"entry 3, after sha256:{'5a' * 32}"}
+    written = to_html(json.dumps(members).encode())
+    page = pages.open(written, viewport={"width": 320, "height": 640}).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_the_picture_fits_its_page_and_is_zoomed_and_dragged(pages: Pages) -> None:
     page = pages.open(to_html(many(1, orders=40)), viewport={"width": 700, "height": 900}).page
     wide = "document.querySelector('.drawing svg').getBoundingClientRect().width"
