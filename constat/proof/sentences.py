@@ -1641,8 +1641,8 @@ class RuleWords:
         said = (self.predicates[one].attributes.get("says", "") for one in looked_up)
         if any(map(_DENYING.search, said)):
             return ""
-        for part in re.split(r"[,;:]| and | but ", _COMPARING.sub(" ", template)):
-            if _DENYING.search(part):
+        for part in re.split(r"[,;:]| and | but ", template):
+            if _DENYING.search(_COMPARING.sub(" ", part)):
                 nouns: dict[str, str] = {
                     name.lstrip("?"): Noun(self.speech.said(_COLUMN, words(name)))
                     for name in _PLACEHOLDER.findall(part)
@@ -1719,9 +1719,10 @@ _NUMBERS: Final = MappingProxyType(
 
 _WORDS_OF: Final = MappingProxyType(
     {
-        ">=": "at least|not less than|no less than|not below|not fewer than|not before"
-        "|no earlier than",
-        "<=": "at most|not more than|no more than|not above|not over|not after|no later than|up to",
+        ">=": "at least|not less than|no less than|not below|not under|not fewer than|not before"
+        "|no earlier than|never less than|never below|never under|never fewer than|never before",
+        "<=": "at most|not more than|no more than|not above|not over|not after|no later than|up to"
+        "|never more than|never above|never over|never after",
         ">": "more than|exceeds|exceed|above|greater than|higher than|after|later than|longer than"
         "|older than",
         "<": "less than|fewer than|below|lower than|before|earlier than|shorter than|younger than"

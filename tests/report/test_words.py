@@ -239,6 +239,21 @@ def test_words_that_deny_what_the_rule_does_not_check_are_marked() -> None:
     assert "Its words say “" not in said(duty(rules=checked))
 
 
+def test_a_rule_that_was_applied_is_told_with_the_values_of_this_case() -> None:
+    shown = said(duty())
+    assert "In its words, here: “30 hours are at most 60, and no fatigue was reported.”" in shown
+    refused = said(duty(rules=DUTY.replace("?before <= 60", "?before <= 20")))
+    assert "In its words: “The hours are at most 60, and no fatigue was reported.”" in refused
+
+
+def test_what_words_deny_is_quoted_as_it_stands() -> None:
+    told = "{before} hours are at most 60, and no rest below {roster} was cut"
+    rules = DUTY.replace("{before} hours are at most 60, and no fatigue was reported", told)
+    assert "Its words say “no rest below the roster was cut”" in said(duty(rules=rules))
+    bounded = DUTY.replace("no fatigue was reported", "it was never more than {before}")
+    assert "the rule checks of nothing" not in said(duty(rules=bounded))
+
+
 def test_words_that_deny_what_is_looked_up_are_not_marked() -> None:
     rules = """@[says = "{user} must not pay"] .decl barred(user: symbol)
 .input barred(source = "office", query = "b")

@@ -604,11 +604,14 @@ def _rule_said(account: Account, place: int) -> str:
     rule = document.program.rules[place]
     told = RuleWords.of(rule, document.program.program.predicates, document.speech)
     says = told.says()
-    words = (
-        say("In its words: “{0}.”", "In ihren Worten: „{0}.“", text(capital(says)))
-        if says
-        else say("It has no words of its own.", "Sie hat keine eigenen Worte.")
-    )
+    # Where the proof applies it, what it says of this case; its conditions are told for every case.
+    here = next((one.reasoning for one in account.steps if one.rule == place), "") if says else ""
+    if here:
+        words = say("In its words, here: “{0}.”", "Ihre Worte hier: „{0}.“", text(capital(here)))
+    elif says:
+        words = say("In its words: “{0}.”", "In ihren Worten: „{0}.“", text(capital(says)))
+    else:
+        words = say("It has no words of its own.", "Sie hat keine eigenen Worte.")
     body = [one.literal for one in written_body(rule.body)]
     # Whoever looks a value up asks nothing; a rule that asks nothing else says what it looks up.
     asking = [one for one in body if _asks(document, one)] or body
