@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.memory.facts import Author
+from constat.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -87,17 +88,17 @@ def plainly(one: str) -> str:
 # ends none.  Where it is in doubt a sentence is rather too short: what is then missing in it is
 # refused, while a sentence that is too long would lend its names to others.
 
-_END: Final = re.compile(
+_END: Final = regex(
     r"(?P<mark>[.!?\u2026]+[\"')\]\u201d\u2019]*(?=\s|\Z)|[\u3002\uff01\uff1f]+"
     r"|(?<=[a-z0-9])[.!?](?=[A-Z][a-z]))"
     r"|(?P<line>\n)(?![ \t]*[a-z])|(?P<blank>\n[ \t]*\n)"
 )
 # A point behind these is part of the word, whatever follows, or where a number follows.
-_TITLE: Final = re.compile(
+_TITLE: Final = regex(
     r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|ft|vs|approx|e\.g|i\.e)|(?<![\w'])(?-i:[A-HJ-Z]))\.\Z",
     re.IGNORECASE,
 )
-_BEFORE_NUMBER: Final = re.compile(
+_BEFORE_NUMBER: Final = regex(
     r"\b(?:no|nr|art|sec|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.\Z", re.IGNORECASE
 )
 _LOOK_BACK_FOR_STOPS: Final = 12
@@ -258,12 +259,12 @@ CLOCK: Final = (
     r"|\bnoon\b|\bmidnight\b"
 )
 _WORDS: Final = tuple(WORDS)[1 : _NOON + 1]
-_PARTS: Final = re.compile(
+_PARTS: Final = regex(
     rf"(?:(?P<shift>half|quarter) (?P<side>past|to) )?(?P<hour>[0-9]+|[a-z]+)"
     r"(?::(?P<minute>[0-9]+))?"
     rf"(?::(?P<second>[0-9]+))?(?: o'clock)?(?: ?(?P<half>{_HALF})| (?P<part>{_DAY_PART}))?"
 )
-_NUMERIC: Final = re.compile(r"([0-9]+)[./]([0-9]+)[./]([0-9]{4})")
+_NUMERIC: Final = regex(r"([0-9]+)[./]([0-9]+)[./]([0-9]{4})")
 
 
 def day_of(text: str) -> str:
@@ -332,7 +333,7 @@ def _late(half: str, part: str, hour: int) -> bool | None:
 
 
 # Bounded looks ahead, and no two ways to read one character: the time is that of one reading.
-_PIECES: Final = re.compile(
+_PIECES: Final = regex(
     rf"""
       (?P<address>(?:https?|ftp|file)://[^\s<>"'\])]++|[\w.%+-]{{1,64}}@[\w-]+(?:\.[\w-]+)+)
     | (?P<day>\b(?:{DAY}))
@@ -349,9 +350,9 @@ _PIECES: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_SUFFIXED: Final = re.compile(r"([0-9][0-9.,]*?)([a-z]+)\Z")
-_NUMBER: Final = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
-_LINK: Final = re.compile(r"[ -]?")
+_SUFFIXED: Final = regex(r"([0-9][0-9.,]*?)([a-z]+)\Z")
+_NUMBER: Final = regex(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
+_LINK: Final = regex(r"[ -]?")
 _AND_A_HALF: Final = ("and", "a", "half")
 _SIGNS: Final = frozenset("$\u20ac\u00a3\u00a5")
 # "one" is a number before a noun or behind these; else it stands for something.
@@ -630,7 +631,7 @@ def _whole(text: str, start: int, end: int) -> bool:
     return not any(len(two) == 2 and two.isalnum() for two in (before, behind))  # noqa: PLR2004
 
 
-_SOFT: Final = re.compile(r"[\s,_()\"'-]+|\.(?=\s)")
+_SOFT: Final = regex(r"[\s,_()\"'-]+|\.(?=\s)")
 _GLUE: Final = "-_@'&+/."
 
 
@@ -711,46 +712,46 @@ _SUBJECT: Final = (
     r"|your|his|her|its|their|the|please|just|let's|let)"
 )
 # Where a new clause surely begins.
-_CLAUSE: Final = re.compile(
+_CLAUSE: Final = regex(
     r"[;\u2026]|\.{2,}|\s-+\s"
     r"|\b(?<!anything\s)(?<!all\s)(?<!everything\s)(?<!nothing\s)(?<!none\s)(?<!one\s)but\b"
     r"|\b(?:however|instead(?![ ]of)|although|though|whereas|while|yet)\b"
     rf"|,\s*(?:(?:and|so|or)\s+)?(?={_SUBJECT}\b)|\band\s+(?={_SUBJECT}\b)"
 )
-_IDIOMS: Final = re.compile(
+_IDIOMS: Final = regex(
     r"\b(?:why\s+(?:don't|do\s+not)|not\s+only|no\s+doubt|no\s+problem|no\s+worries|no\s+matter|no\s+preference|why\s+not|no\s+later\s+than"
     r"|don't\s+(?:worry|forget|mind|care)|do\s+not\s+(?:worry|forget|mind|care)|(?:if|or)\s+not(?=\s*(?:[,.;?!]|\Z)))(?!\w)"
     r"|^(?:no|nope|nah|non|nein)(?:\s*[,.!;-]+|\s+(?:thanks|thank\s+you|sorry)\b|\s+(?=(?:i|we|please)\b))"
 )
 # What these deny follows them: "Body Double without subtitles" affirms the film.
-_ONWARD: Final = re.compile(
+_ONWARD: Final = regex(
     r"\b(?:with(?:\s+(?:no|none|zero)|out)|except|excluding|instead\s+of|rather\s+than|other\s+than"
     r"|apart\s+from|ohne|sans)\b"
 )
-_DENIALS: Final = re.compile(
+_DENIALS: Final = regex(
     r"\b(?:not|no|never|none|nobody|nothing|nowhere|neither|nor|cannot"
     r"|hardly|barely|scarcely|false|untrue|incorrect|unlikely|refus(?:e|es|ed)|den(?:y|ies|ied)"
     r"|fail(?:s|ed)?\s+to|stopped|ceased|lacks?|lacked|doubts?|doubted|far\s+from|anything\s+but"
     r"|nicht|kein(?:e|en|er|es|em)?|nie|niemals|pas|jamais|nunca|jam\u00e1s)\b"
     r"|\w+n't\b|\b(?:isnt|arent|wasnt|werent|dont|doesnt|didnt|cant|wont|hasnt|havent)\b"
 )
-_SUPPOSES: Final = re.compile(
+_SUPPOSES: Final = regex(
     r"\b(?:if|unless|maybe|perhaps|possibly|probably|presumably|might|may(?!\s+[0-9])|could|would|i'd"
     r"|suppose|supposing|assum(?:e|es|ed|ing)|allegedly|apparently|seems?|guess|think|believe|hope"
     r"|hopefully|wish|whether|imagine|should|as\s+if|likely|plans?\s+to|about\s+to|expect(?:s|ed)?"
     r"|promised\s+to|claims?|claimed|rumou?r\w*|pretend)\b"
 )
-_DEMANDS: Final = re.compile(
+_DEMANDS: Final = regex(
     r"\b(?:must|mustn't|always|never|only|ha(?:ve|s)\s+to|needs?\s+to|required|shall|should|shouldn't"
     r"|ensure|make\s+sure|don't|do\s+not|forbidden|prohibited|not\s+allowed|at\s+most|at\s+least"
     r"|no\s+more\s+than|avoid|may\s+not|cannot|can't|want|please)\b"
 )
-_ASKS: Final = re.compile(
+_ASKS: Final = regex(
     r"\?[\s\"')]*\Z"
     r"|\A(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|shall|should|may|what|which"
     r"|who|whom|whose|where|when|why|how)\s(?!not\b)"
 )
-_ABOUT: Final = re.compile(
+_ABOUT: Final = regex(
     r"\b(?:about|around|roughly|approximately|approx\.?|almost|nearly|circa|close\s+to|over|above|under"
     r"|below|beyond|up\s+to|(?:more|less|fewer|greater|higher|lower|larger|smaller|other|rather)\s+than"
     r"|at\s+(?:least|most)|between|from|minimum\s+of|maximum\s+of|not\s+quite|exceed(?:s|ed|ing)?|some"

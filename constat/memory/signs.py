@@ -10,15 +10,17 @@ import re
 from types import MappingProxyType
 from typing import Final
 
+from constat.patterns import regex
+
 # Stands for each character of another's words where a text is searched; no blank, and in no word.
 HOLE: Final = "\ufffc"
 
 # -- Compacted text that came back ----------------------------------------------------------------
 PLACE: Final = r"@(?:[\w][\w .-]{0,59}:)?m[0-9]{1,9}(?:\.[0-9]{1,9})?(?:\[[0-9]+:[0-9]+\])?"
-ENDS: Final = re.compile(rf"(?<=[\s\"\\;|]){PLACE}[\s\"'`,\\]*$")
-PLACES: Final = re.compile(rf"(?<=[\s\"\\;]){PLACE}(?=[\s\"\\]|$)")
+ENDS: Final = regex(rf"(?<=[\s\"\\;|]){PLACE}[\s\"'`,\\]*$")
+PLACES: Final = regex(rf"(?<=[\s\"\\;]){PLACE}(?=[\s\"\\]|$)")
 QUOTE_MARK: Final = r"(?:\"|\\\"|&quot;|&\#34;|“)"
-HEADS: Final = re.compile(
+HEADS: Final = regex(
     rf"""^[\s>|*\"'-]*(?:
       (?:task|constraint|preference|pending|done|error|said|quoted|decision)
         (?:\s+(?!{QUOTE_MARK})\S{{1,60}})?(?:\s+{QUOTE_MARK}|\s*$)
@@ -30,7 +32,7 @@ HEADS: Final = re.compile(
 )
 # The headings of summaries that other designs of compaction write (`profiles`): these have no lines
 # that can be told from others, so all behind such a heading is theirs.
-SUMMARIES: Final = re.compile(
+SUMMARIES: Final = regex(
     r"\[CONVERSATION SUMMARY\]|^[\s>]*#{1,4}\s*"
     r"(?:Session|Conversation|Checkpoint|Context|Completed\s+Work)\s+(?:Summary|Checkpoint)\b",
     re.IGNORECASE,
@@ -85,7 +87,7 @@ ANOTHER: Final = (
 ADVERBS: Final = (
     r"(?:(?:just|also|then|now|once|clearly|explicitly|has|have|had|literally|only|even)\s+)*"
 )
-MINE: Final = re.compile(
+MINE: Final = regex(
     rf"\b(?:I|we)\s+(?:(?:just|already|also|have|had|did|only|really|'ve|still)\s+)*{SAYS}\b"
     r"(?!\s+(?:in|on|from|that\s+the|it\s+from))"
     r"|\b(?:rules?|requirements?|constraints?|conditions?|preferences?|wishes|limits?|remember"
@@ -99,7 +101,7 @@ MINE: Final = re.compile(
 COLON: Final = ":(?![0-9/])"
 REST: Final = r"\b[^.!?\n:]{0,80}"
 # What ends with a colon and has another's words behind it, in alternatives.
-CUE: Final = re.compile(
+CUE: Final = regex(
     "|".join(
         f"(?:{one})[^.!?\\n:]{{0,60}}{COLON}"
         for one in (
@@ -122,7 +124,7 @@ CUE: Final = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # Without a colon: "the mail says that ...", "according to the page, ...".
-REPORTED: Final = re.compile(
+REPORTED: Final = regex(
     rf"(?:{SUBJECT}{ADVERBS}(?:says?|said|wrote|writes|states|stated|claims?|claimed"
     r"|tells(?=\s+(?:me|us|you|him|her|them)\b)|told|demands?|demanded|insists?|insisted|warns?"
     r"|warned|reads|ordered|instructs|instructed|replied|answered|mentions|mentioned|announced"
@@ -151,7 +153,7 @@ TAKEN: Final = (
     r"|forwarded|snippets?|screenshot|verbatim|text|parts?|straight|lifted|cited|citation|auszug|extrait|extracto)"
 )
 # A sentence without a colon, with another's words at once behind it: "The following is from ...".
-FOLLOWING: Final = re.compile(
+FOLLOWING: Final = regex(
     r"\b(?:the\s+following|what\s+follows|everything\s+below|the\s+rest)\b[^.!?\n:]{0,30}"
     r"\b(?:is|was|are|were|comes?|came|has\s+been|stands?)\b[^.!?\n:]{0,40}"
     r"\b(?:from|by|in|on|copied|pasted|quoted|taken|written|sent|verbatim)\b[^.!?\n:]{0,60}(?:[.!?]+|$)",
@@ -163,7 +165,7 @@ TEXTS: Final = (
     r"(?:e-?mails?|mails?|messages?|letters?|tickets?|posts?|comments?|reviews?|complaints?|tweet|sms|articles?"
     r"|texts?|paragraphs?|passages?|threads?|chats?|transcripts?|quotations?|newsletter|announcement|description)"
 )
-MEANT: Final = re.compile(
+MEANT: Final = regex(
     rf"\b{WORK_ON}(?:\s+(?:me|us|please|all|of|for|just|to|what))*\s+(?:this|these)\s+{FEW_WORDS}{{0,2}}?"
     rf"{TEXTS}\b[^.!?\n:]{{0,50}}[.!?\u2026]*\s*$"
     r"|\b(?:here(?:['\u2019]s|\s+is|\s+are|\s+comes)|this\s+is)\s+(?:the|my|our|his|her|their|an?|this)\s+"
@@ -176,7 +178,7 @@ MEANT: Final = re.compile(
 _STOP: Final = r"(?:[.!?\u2026]+(?=\s|$)|\s*$)"
 _THE_ONE: Final = rf"(?:the|his|her|their|(?-i:[A-Z])[\w-]*['\u2019]s)\s+{FEW_WORDS}{{0,2}}?"
 _ONE_TEXT: Final = rf"(?!\w+s\b(?<!sms)){TEXTS}\b[^.!?\n:]{{0,50}}"
-MEANT_BELOW: Final = re.compile(
+MEANT_BELOW: Final = regex(
     rf"\b(?:{WORK_ON}|what\s+does|here\s+is|here\s+comes)(?:\s+(?:me|us|please|to|what))*\s+"
     rf"{_THE_ONE}{_ONE_TEXT}{_STOP}"
     r"|\b(?:I|we|there)(?:['\u2019]ve|\s+have|\s+is|['\u2019]s)?\s+(?:just\s+)?(?:(?:got|received|had|have)\s+)?"
@@ -192,7 +194,7 @@ MEANT_BELOW: Final = re.compile(
     r"|\bwhat\s+(?:should|shall|do|can)\s+(?:I|we)\s+(?:say|answer|reply|do)\?",
     re.IGNORECASE,
 )
-SPEAKS: Final = re.compile(
+SPEAKS: Final = regex(
     r"^\W*(?:please|never|always|only|do|don['\u2019]t|if|when|unless|in|for|at|with|without|no|not|and|but|also|first"
     r"|then|make|keep|use|write|be|say|tell|ask|mention|include|avoid|add|start|begin|end|reply|answer|offer|promise"
     r"|give|let|try|check|sign|send|put|stay|remember|note|ensure|limit|leave|thank|apologi[sz]e|refuse|decline|accept"
@@ -202,7 +204,7 @@ SPEAKS: Final = re.compile(
     re.IGNORECASE,
 )
 # A sentence or a line that is a title of what somebody wrote: "Mail from Bob, 3 March."
-TITLED: Final = re.compile(
+TITLED: Final = regex(
     r"(?:^[\W_]*|(?<=[.!?]\s))(?i:(?:an?|the|my|our|his|her|their|this|new|another)\s+){0,2}(?:[\w-]+\s+)?"
     r"(?i:e-?mails?|mails?|messages?|letters?|tickets?|posts?|comments?|reviews?|reply|replies|complaint|tweet|sms)"
     r"\s+(?:from|of|by|von|de|da)\s+(?:(?:the|my|our|his|her|their|an?)\s+\w+|[A-Z][\w'\u2019-]*)"
@@ -214,7 +216,7 @@ TITLED: Final = re.compile(
     r"|(?:e-?mail|mail|message|letter)\s+(?:body|text|content))[\W_]*$"
 )
 # Sentences and titles with another's words in the lines below: "* From the wiki *".
-ABOVE: Final = re.compile(
+ABOVE: Final = regex(
     "|".join(
         (
             rf"\bthe\s+following\s+{FEW_WORDS}{{0,2}}?{NOUNS}\b",
@@ -264,14 +266,14 @@ ABOVE: Final = re.compile(
     ),
     re.IGNORECASE,
 )
-SELF: Final = re.compile(
+SELF: Final = regex(
     rf"\b(?:I|we)\s+(?:(?:just|already|also|have|had|did|only|really|once|still)\s+)*"
     rf"(?:{SAYS}|repeat|mean|meant)\b[^.!?\n]{{0,40}}$"
     r"|\b(?:my|our)\s+(?:own\s+)?(?:words|rule|wish|condition|request|instruction)s?\b"
     r"[^.!?\n]{0,40}$",
     re.IGNORECASE,
 )
-MAIL: Final = re.compile(
+MAIL: Final = regex(
     r"^[\s>*_]*(?:(?:From|To|Cc|Bcc|Subject|Sent|Reply-To|Message-ID|Received|MIME-Version|Return-Path"
     r"|Content-[A-Z][\w-]{2,30}|Von|Gesendet|Betreff|De|Objet|Asunto|Oggetto)[*_]*:[*_]*\s+\S"
     r"|-{2,}\s*(?:Original|Forwarded|Weitergeleitete|Urspr)"
@@ -285,7 +287,7 @@ MAIL: Final = re.compile(
     r"|(?:[A-Z][\w.'\u2019-]*\s){1,3}via\s[A-Z]\w+\s*$"
     r")"
 )
-REPLY: Final = re.compile(r"^[\s>*_]*(?:RE|Re|AW|Aw|SV|Sv):\s+\S[^.!?\n]{0,80}$")
+REPLY: Final = regex(r"^[\s>*_]*(?:RE|Re|AW|Aw|SV|Sv):\s+\S[^.!?\n]{0,80}$")
 # Two of these lines at once are the head of a mail, however it is spelt.
 _HEAD_WORDS: Final = """
 from to cc bcc subject date sent reply-to message-id in-reply-to received priority importance
@@ -310,13 +312,13 @@ def _any_of(words: str) -> str:
     return "|".join([*words.replace("_", r"\s?").split(), r"x-[\w-]{1,30}"])
 
 
-HEADER: Final = re.compile(
+HEADER: Final = regex(
     rf"^[\s>*_]*(?:{_any_of(_HEAD_WORDS)})[*_]*(?:[:\uff1a][*_]*\s*|\t+)\S", re.IGNORECASE
 )
-OF_MAIL: Final = re.compile(rf"^[\s>*_]*(?:{_any_of(_MAIL_WORDS)})\b|\S@\S", re.IGNORECASE)
+OF_MAIL: Final = regex(rf"^[\s>*_]*(?:{_any_of(_MAIL_WORDS)})\b|\S@\S", re.IGNORECASE)
 # A line of a form, and one that says whose form it is: a ticket, an invitation.
-FORM: Final = re.compile(r"^[\s>*_-]*[^\W\d_][\w /-]{0,24}[*_]*[:\uff1a][*_]*\s+\S")
-FILED: Final = re.compile(
+FORM: Final = regex(r"^[\s>*_-]*[^\W\d_][\w /-]{0,24}[*_]*[:\uff1a][*_]*\s+\S")
+FILED: Final = regex(
     r"^[\s>*_-]*(?:reporter|requester|organi[sz]er|submitter|(?:reported|requested|submitted|organi[sz]ed"
     r"|created|opened|raised|filed|sent)\s+by|melder|ersteller|organisator|organizzatore|organizador)[*_]*\s*[:\uff1a]"
     r"|^[\s>*_-]*[A-Z][A-Z0-9]{1,9}-[0-9]{1,7}\b",
@@ -328,17 +330,15 @@ HELLO: Final = (
     r"|Greetings|To\s+whom\s+it\s+may\s+concern)"
 )
 BREAK: Final = r"\s*(?:<br\s*/?>\s*)?$"
-GREETING: Final = re.compile(
+GREETING: Final = regex(
     rf"^[\s>]*{HELLO}(?:\s+[\w.'-]+(?:\s+[\w.'-]+){{0,4}}\s*[,:!.-]?|\s*[,:!]){BREAK}"
     rf"|^[\s>]*(?i:{HELLO})(?:\s+[\w.'-]+){{1,4}}\s*[,!]{BREAK}"
     # It goes on in the same line.
     rf"|^[\s>]*(?:Dear|Sehr\s+geehrte[rs]?|Liebe[rs]?|Cher|Ch\u00e8re|Estimad[oa])(?:\s+[\w.'-]+){{1,4}}\s*,\s+\S"
 )
 # A mail that goes on in the line of what stands before it: "Never do it. Dear Anna, the order ...".
-GREETED: Final = re.compile(
-    rf"(?<=[.!?:;\u2026])\s+(?={HELLO}(?-i:\s+[A-Z][\w.'-]*){{1,3}}\s*[,:!])"
-)
-ROLE: Final = re.compile(
+GREETED: Final = regex(rf"(?<=[.!?:;\u2026])\s+(?={HELLO}(?-i:\s+[A-Z][\w.'-]*){{1,3}}\s*[,:!])")
+ROLE: Final = regex(
     r"^[\s>*_\[(<#-]*(?:system|assistant|user|human|tool|developer|ai|bot|admin|administrator|root"
     r"|moderator|operator|model|claude|chatgpt|gpt|llm)\b[^:\n]{0,30}[\])>*_]*\s*:"
     r"|^\s*\[(?:system|admin|assistant|developer|tool|user|human|inst)\b[^\]\n]{0,60}\]"
@@ -363,7 +363,7 @@ DAY: Final = (
 WHEN: Final = rf"{DAY}(?:,?\s(?:at|um|\u00e0|a\slas|alle|kl\.?|-|\u2013)\s|[,\s]\s?){CLOCK}"
 SOMEBODY: Final = r"[~@+]?\s?[^\W\d_][^\n:\uff1a<>|]{0,40}?"
 # A line of a chat as programs export it, with who said it and when.
-CHAT: Final = re.compile(
+CHAT: Final = regex(
     rf"""^[\s\u200e\u200f>*\u2022-]{{0,8}}(?:
       [\[(]?{WHEN}[\])]?\s*[-\u2013\u2014:,|]?\s*<?{SOMEBODY}(?:\s?[:\uff1a]|>\s)
     | [\[(](?:{WHEN}|{CLOCK})[\])]\s*[-\u2013\u2014:]?\s*\S
@@ -379,17 +379,17 @@ CHAT: Final = re.compile(
     re.VERBOSE,
 )
 # Who says the lines below, and when: "maria  10:01 AM", "Tom \u2014 Today at 10:02".
-ENTRY: Final = re.compile(
+ENTRY: Final = regex(
     r"^\s*(?:\#[0-9]{1,5}\s)?[@~]?(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s[\w.'\u2019-]+){0,2})(?:\s\(\w+\))?"
     rf"(?:\s*[-\u2013\u2014\u2022|](?P<day>\s*{WHEN})\s*|(?:\s*[-\u2013\u2014\u2022|,]\s*|\s+)"
     rf"[\[(]?(?:{WHEN}|{CLOCK.replace(':.h', ':h')})[\])]?:?\s*)$"
 )
 # A line that is a moment alone stands below the name of who says what follows.
-MOMENT: Final = re.compile(rf"^\s*[\[(]?(?:{WHEN}|{CLOCK})[\])]?\s*$")
-NAMED: Final = re.compile(
+MOMENT: Final = regex(rf"^\s*[\[(]?(?:{WHEN}|{CLOCK})[\])]?\s*$")
+NAMED: Final = regex(
     r"^\s*[@~]?(?P<name>[^\W\d_a-z][\w'\u2019-]*(?:\s[^\W\d_a-z][\w'\u2019-]*){0,3})\s*$"
 )
-SPEAKER: Final = re.compile(
+SPEAKER: Final = regex(
     rf"^\s*(?:[-*\u2022]\s+)?(?:[\[(]?{CLOCK}[\])]?\s*[-\u2013\u2014|]?\s*)?(?P<bold>[*_]{{0,3}})@?"
     r"(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s(?:[A-Z][\w.'\u2019-]*|[0-9]{1,2}\b)){0,2})[*_]{0,3}"
     r"\s*(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\])?[*_]{0,3}\s?[:\uff1a][*_]{0,3}(?:\s+|(?<=\uff1a))(?=\S)"
@@ -443,19 +443,19 @@ third time tip title todo tone tool topic type ui update usage use user ux versi
 """
 PEOPLE_WORDS: Final = frozenset(PEOPLE.split())
 LABEL_WORDS: Final = frozenset(LABELS.split())
-NOUN_ENDS: Final = re.compile(
+NOUN_ENDS: Final = regex(
     r"(?:s|tions?|sions?|ments?|ings?|ity|ities|ness|[ae]nce|[ae]ncy|ures?|ship|ism|age|logy|ware|base|line)$"
 )
-ADDRESSES: Final = re.compile(
+ADDRESSES: Final = regex(
     r"\b(?:you|your|I|we|me|us|my|our|du|dich|dir|Sie|ich|wir|tu|vous|je|nous|usted|yo|debes)\b"
     r"|^(?:(?-i:[A-Z])\S*)(?:\s+\S+){3,}",
     re.IGNORECASE,
 )
-GREETS: Final = re.compile(
+GREETS: Final = regex(
     r"(?:you|we|I|hi|hello|hey|okay|ok|sure|thanks|du|ihr|ich|wir|tu|vous|je|nous|yo)\b",
     re.IGNORECASE,
 )
-LOG: Final = re.compile(
+LOG: Final = regex(
     r"""^\s*(?:
       [\[(]?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T\ ,]+[0-9]{2}:[0-9]{2}
     | [\[(][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:\s?[ap]m)?[\])]\s*\S
@@ -473,12 +473,12 @@ LOG: Final = re.compile(
     re.VERBOSE,
 )
 # Where a review stands: a file and a line, alone.
-IN_CODE: Final = re.compile(
+IN_CODE: Final = regex(
     r"^\s*[\w./\\-]{1,120}\.\w{1,5}(?:(?::|#L|\s\(?[Ll]ines?\s)[0-9]{1,7}\)?)?\s*:?\s*$"
 )
-AT_LINE: Final = re.compile(r"^\s*[Ll]ines?\s[0-9]{1,7}(?:\s?[-\u2013]\s?[0-9]{1,7})?\s*:\s\S")
+AT_LINE: Final = regex(r"^\s*[Ll]ines?\s[0-9]{1,7}(?:\s?[-\u2013]\s?[0-9]{1,7})?\s*:\s\S")
 # The source of a mail: quoted-printable, or lines that HTML breaks.
-SOURCE: Final = re.compile(
+SOURCE: Final = regex(
     r"=(?:20|0A|0D|09|3D)[ \t\r]*$|=[C-F][0-9A-F]=[89AB][0-9A-F]|[a-z]=[ \t\r]*$"
     r"|<br\s*/?>\s*$|&nbsp;"
 )
@@ -488,25 +488,25 @@ ELEMENTS: Final = frozenset(
         *("i", "li", "ol", "p", "pre", "span", "strong", "table", "td", "th", "tr", "u", "ul"),
     )
 )
-ROW: Final = re.compile(r"^\s*(?:\|.*\|\s*$|\+[-=+]{3,}|[^\n]*\t[^\n]*\t|[│┃├┌└])")
-CSV: Final = re.compile(r"(?!.*,\s)(?:[^,\n]*,){2,}[^,\n]*\Z|(?:[^;\n]*;){2,}[^;\n]*\Z")
-FENCE: Final = re.compile(r"^[\s>]*(?P<fence>`{3,}|~{3,}|\"{3,}|'{3,}|\$\$\$)")
-RULER: Final = re.compile(r"^\s*(?P<mark>[-=*_~#<>+\u2014\u2500.])(?:\s?(?P=mark)){2,}\s*$")
-BEGIN: Final = re.compile(
+ROW: Final = regex(r"^\s*(?:\|.*\|\s*$|\+[-=+]{3,}|[^\n]*\t[^\n]*\t|[│┃├┌└])")
+CSV: Final = regex(r"(?!.*,\s)(?:[^,\n]*,){2,}[^,\n]*\Z|(?:[^;\n]*;){2,}[^;\n]*\Z")
+FENCE: Final = regex(r"^[\s>]*(?P<fence>`{3,}|~{3,}|\"{3,}|'{3,}|\$\$\$)")
+RULER: Final = regex(r"^\s*(?P<mark>[-=*_~#<>+\u2014\u2500.])(?:\s?(?P=mark)){2,}\s*$")
+BEGIN: Final = regex(
     r"^\s*(?P<mark>[-=*_~#<>+\u2014]{2,})\s*(?P<name>[^-=*_~#<>+\u2014\n][^\n]{0,80}?)\s*[-=*_~#<>+\u2014:]{2,}\s*$"
     r"|^\s*\W*(?i:BEGIN|START)_[^.!?\n]{0,60}$|^\s*\\begin\{(?:quot|displayquote|verbatim|lstlisting)\w*\*?\}"
     r"|^\s*\W*(?:BEGIN|START)\b[^.!?\n]{0,60}$"
     r"|^\s*\[(?:begin|start|quote|email|mail|document|page)\b[^\]\n]{0,60}\]"
 )
-END: Final = re.compile(
+END: Final = regex(
     r"^\s*\W*(?:END|End|end|EOF|/)(?:\b|(?=\w))(?:\s+(?:of|OF|Of)\b)?[^.!?\n]{0,60}$"
     r"|^\s*\[/?(?:end|/quote|/email|/mail|/document|/page)\b[^\]\n]{0,60}\]\s*$"
 )
-FRAME_WORDS: Final = re.compile(
+FRAME_WORDS: Final = regex(
     r"\b(?:begin(?:ning|s)?|start|end(?:e|ing|s)?|eof|of|the|here)\b|\b(?:begin|end)(?=\w)"
 )
 # A line that may seem to say that the block above it is over.
-OVER: Final = re.compile(
+OVER: Final = regex(
     r"^\W*(?:(?:\w+\W+){0,3}(?:ends?|ended|eof|over|closed)(?:\s+here)?"
     r"|(?:the\s+)?end\s+of\b[^\n]{0,40}\b(?:contexts?|blocks?|facts|summary|messages|history|conversation|memory))\W*$",
     re.IGNORECASE,
@@ -514,7 +514,7 @@ OVER: Final = re.compile(
 MARKED: Final = frozenset({"context", "facts"})
 BLOCK_WORDS: Final = frozenset({"compacted", "context", "facts", "from", "block", "summary"})
 # A mail program writes it above what it forwards and closes nothing: "-----Original Message-----".
-HEADED: Final = re.compile(
+HEADED: Final = regex(
     r"^[\s>]*[-=*_~#<>+\u2014]{2,}\s*(?:original|forwarded|weitergeleitete|urspr|message\s+transf"
     r"|mensaje\s+reenv|messaggio\s+inoltr|doorgestuurd)",
     re.IGNORECASE,
@@ -523,7 +523,7 @@ SAME: Final = MappingProxyType(
     dict.fromkeys(("mail", "email", "letter", "messages", "mails", "emails"), "message")
 )
 # What is shown has a shape of its own, and ends with it; a mail may have a table in it.
-SHAPED: Final = re.compile(
+SHAPED: Final = regex(
     r"\b(?:logs?|logfile|output|results?|response|errors?|traces?|traceback|stack ?trace|dump|json"
     r"|xml|html|yaml|csv|table|config|code|data|listing|snippet|transcripts?|chats?|files?|calls?"
     r"|rows?)\b",
@@ -550,7 +550,7 @@ _FOOTERS: Final = (
     r"|sent\s+from\s+my\s|get\s+outlook\s+for\s|von\s+meinem\s.{2,30}gesendet"
     r"|envoy\u00e9\s+de(?:puis)?\s+mon"
 )
-REGARDS: Final = re.compile(
+REGARDS: Final = regex(
     rf"^[\s>]*(?:(?:{_CLOSINGS})\s*[,.!]?\s*"
     r"(?:(?<=,)\s*[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*){0,3}\s*)?)$"
     rf"|^[\s>]*(?:{_FOOTERS})"
@@ -560,28 +560,26 @@ REGARDS: Final = re.compile(
     re.IGNORECASE,
 )
 # Somebody's card below a letter: a name, what they are, and where they are reached.
-CARD_NAME: Final = re.compile(
-    r"^[\s>]*[^\W\d_a-z][\w.'\u2019-]*(?:\s[^\W\d_][\w.'\u2019-]*){1,3}\s*$"
-)
-REACHED: Final = re.compile(
+CARD_NAME: Final = regex(r"^[\s>]*[^\W\d_a-z][\w.'\u2019-]*(?:\s[^\W\d_][\w.'\u2019-]*){1,3}\s*$")
+REACHED: Final = regex(
     r"[\w.+-]+@[\w-]+\.\w|\bhttps?://|\bwww\."
     r"|(?:\+|\b00|\b0|\b[TMP]:?\s|\b(?:tel|phone|mobile|fax)\W{1,3})\(?[0-9][0-9 ()/.-]{6,}",
     re.IGNORECASE,
 )
-FIRM: Final = re.compile(
+FIRM: Final = regex(
     r"\b(?:Ltd|Inc|GmbH|LLC|LLP|PLC|Corp|AG|SARL|SpA|BV|Oy|KG|CEO|CFO|CTO|COO|Head\sof|Director"
     r"|Manager|Officer|President|Chief|(?:Sales|Support|Customer)\s(?:Team|Care|Service))\b"
 )
 LEAST_SENTENCE: Final = 70
 LEAST_OF_CARD: Final = 3
 MOST_OF_CARD: Final = 7
-TO_PROGRAM: Final = re.compile(
+TO_PROGRAM: Final = regex(
     r"\b(?:claude|chat\s?gpt|gpt|assistant|copilot|gemini|bot|ai|there|all|team|everyone|constat|agent|helper)\b",
     re.IGNORECASE,
 )
-AFTERWARDS: Final = re.compile(r"^\s*(?:P\.?\s?)+S\b", re.IGNORECASE)
+AFTERWARDS: Final = regex(r"^\s*(?:P\.?\s?)+S\b", re.IGNORECASE)
 # What programs write above a page, a ticket or a report. No heading ends it: it could have one.
-SECTION: Final = re.compile(
+SECTION: Final = regex(
     r"^\s*(?:[A-Z][A-Z ]{0,20}\s)?(?:ISSUE|REPORT|TICKET|REVIEW|COMMENT|POST|ANSWER|REPLY)"
     r"(?:S|\sTEXT)?:\s*$"
     r"|^\s*#{1,6}\s+(?i:(?:the|my|retrieved|fetched|pasted|forwarded|original|incoming|found|web)"
@@ -600,7 +598,7 @@ _AGO: Final = (
     r"(?:sec(?:ond)?|min(?:ute)?|h(?:ou)?r|day|week|month|year)s?\sago"
 )
 # What a program writes above what somebody did or said there: "eve commented 3 days ago".
-ACTIVITY: Final = re.compile(
+ACTIVITY: Final = regex(
     rf"{_WHO}(?:commented|wrote|replied|posted|answered|asked|opened|reviewed"
     r"|(?:reported|submitted|shared|created)\s(?:this|an?|the|on|[0-9])|(?:requested|suggested)\schanges|(?:added|left)\san?\s(?:comment|note|review"
     rf"|reply)|started\san?\s(?:review|discussion|thread|conversation))\b{_NO_SENTENCE}{{0,80}}$"
@@ -621,7 +619,7 @@ ACTIVITY: Final = re.compile(
     r"[a-z][\w.-]{1,38}[,:]?\s+[A-Z]"
 )
 # A mail in other languages: the line above it says who wrote.
-ATTRIBUTED: Final = re.compile(
+ATTRIBUTED: Final = regex(
     r"^[^\n]{2,200}(?:\b(?:schreef|ha\s+scritto|napisała?|escreveu|skrev|kirjoitti|yazd\u0131|a\s+scris|írta"
     r"|napsala?|escribió|escribio|a\s+écrit|schrieb|написала?|пише|пишет)\b|写道|寫道|書きました)"
     r"[^\n]{0,80}[:\uff1a]\s*$"
@@ -629,11 +627,11 @@ ATTRIBUTED: Final = re.compile(
     r"|^[^\n]{2,200}[<(\[][\w.+-]+@[\w.-]+[>)\]][^\n]{0,80}[:\uff1a]\s*$",
     re.IGNORECASE,
 )
-HERE: Final = re.compile(r"<<-?\s*[\"']?(?P<word>[A-Za-z_]\w{0,30})[\"']?[\s;)]*$")
-DIFF: Final = re.compile(
+HERE: Final = regex(r"<<-?\s*[\"']?(?P<word>[A-Za-z_]\w{0,30})[\"']?[\s;)]*$")
+DIFF: Final = regex(
     r"^(?:diff --git\s|Index:\s\S|@@\s-[0-9]|---\s\S*[/.]\S|commit\s[0-9a-f]{6,40}\b)"
 )
-SETTING: Final = re.compile(r"^\s*(?:\[[\w .\"'-]{1,60}\]\s*$|[A-Za-z_][\w.-]{0,40}\s*=\s*\S)")
+SETTING: Final = regex(r"^\s*(?:\[[\w .\"'-]{1,60}\]\s*$|[A-Za-z_][\w.-]{0,40}\s*=\s*\S)")
 # Letters that look like others, or like none: each is read as one that has the same meaning.
 WIDE_COLON: Final = 0xFF1A
 LOOKS: Final = MappingProxyType(
@@ -645,23 +643,21 @@ LOOKS: Final = MappingProxyType(
         **dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), 0x0A),
     }
 )
-ALONE: Final = re.compile(r"\r(?!\n)")
-TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?(?<!/)>")
-QUOTE_TAG: Final = re.compile(
+ALONE: Final = regex(r"\r(?!\n)")
+TAG: Final = regex(r"<(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?(?<!/)>")
+QUOTE_TAG: Final = regex(
     r"\[(?P<name>quote|email|mail|code|document|page|spoiler)\b[^\]\n]{0,60}\]", re.IGNORECASE
 )
-DOCUMENT: Final = re.compile(
+DOCUMENT: Final = regex(
     r"<(?P<name>(?:documents?|docs?|contexts?|passages?|search_?results?|results?|pages?|web_?pages?|articles?"
     r"|e?mails?|files?|file_contents?|function_results?|tool_results?|quotes?|transcripts?|blockquote))"
     r"(?:\s[^<>\n]{0,300})?>.*?(?:</(?P=name)>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 # To its last end before another begins: an end in what is quoted is no end of it.
-COMMENT: Final = re.compile(
-    r"<!--(?:(?:(?!<!--).)*-->|.*\Z)|/\*(?:(?:(?!/\*).)*\*/|.*\Z)", re.DOTALL
-)
-BULLET: Final = re.compile(r"^\s*(?:[-*+\u2022]|[0-9]{1,3}[.)]|[a-z][.)])\s")
-INDENTED: Final = re.compile(r"^(?: {4,}|\t)\s*\S")
+COMMENT: Final = regex(r"<!--(?:(?:(?!<!--).)*-->|.*\Z)|/\*(?:(?:(?!/\*).)*\*/|.*\Z)", re.DOTALL)
+BULLET: Final = regex(r"^\s*(?:[-*+\u2022]|[0-9]{1,3}[.)]|[a-z][.)])\s")
+INDENTED: Final = regex(r"^(?: {4,}|\t)\s*\S")
 PAIRS: Final = (
     ("\u201e", "\u201c\u201d\u201f"),
     ("\u201a", "\u2018\u2019"),
@@ -675,14 +671,14 @@ PAIRS: Final = (
 )
 # One of these that is not closed is an apostrophe, or no mark of a quotation.
 MAY_STAND_ALONE: Final = "\u00bb\u2018\u201a\u2039"
-DEMAND: Final = re.compile(
+DEMAND: Final = regex(
     r"\b(?:must|never|always|only|do\s+not|don['\u2019]t|should|shall|may\s+not|cannot|can['\u2019]t|need\s+to"
     r"|have\s+to|required|ensure|make\s+sure|avoid|forbidden|unless|without)\b",
     re.IGNORECASE,
 )
 LEAST_WORDS: Final = 4
 FEW: Final = 3
-THEIRS: Final = re.compile(
+THEIRS: Final = regex(
     rf"{SUBJECT}(?:\w+\s+){{0,3}}?{SAYS}\b"
     rf"|\b(?:from|in|by|of|on)\s+{WHOSE}{FEW_WORDS}{{0,3}}?{NOUNS}\b",
     re.IGNORECASE,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from constat.frozen import frozen
 from constat.logic import Kind
+from constat.patterns import regex
 
 # An unknown type gives no kind and no family, and is then decided by the stored values.
 
-_WORD: Final = re.compile(r"[a-z][a-z0-9]*")
-_ONE_BIT: Final = re.compile(r"(?:tinyint|bit)\(1\)")
+_WORD: Final = regex(r"[a-z][a-z0-9]*")
+_ONE_BIT: Final = regex(r"(?:tinyint|bit)\(1\)")
 
 _INTEGER: Final = (Kind.NUMBER, Kind.DECIMAL, Kind.SYMBOL)
 _EXACT: Final = (Kind.DECIMAL, Kind.SYMBOL)
@@ -261,7 +261,7 @@ def _called(table: TableSchema) -> str:
     return f"{'operation' if table.kind == OPERATION else 'table'} `{table.label}`"
 
 
-_PARTLY: Final = re.compile(r"\bin [0-9,]+ of [0-9,]+ read\b")
+_PARTLY: Final = regex(r"\bin [0-9,]+ of [0-9,]+ read\b")
 """What the comment of a column says where a store has documents without it."""
 
 

@@ -19,6 +19,7 @@ from constat.memory.extract.text import (
 )
 from constat.memory.facts import Author, Place, Span
 from constat.memory.quotations import ELISION, HOLE, blanked
+from constat.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
 
 _LONGEST_WISHES: Final = 1_000
 # A sentence ends at a line's end, or at a mark before a blank: not within 3.5 or a.com.
-_SENTENCE: Final = re.compile(r"[^\s](?:[^.!?\n]|[.!?](?![\s]|$))*[.!?]*")
-_HOLES: Final = re.compile(f"{HOLE}+")
-_MARK: Final = re.compile(r"(?:[-*+#>]+|[0-9]+[.)])\s+")
+_SENTENCE: Final = regex(r"[^\s](?:[^.!?\n]|[.!?](?![\s]|$))*[.!?]*")
+_HOLES: Final = regex(f"{HOLE}+")
+_MARK: Final = regex(r"(?:[-*+#>]+|[0-9]+[.)])\s+")
 
 
 def from_wishes(reading: Reading) -> Iterator[Fact]:
@@ -65,7 +66,7 @@ _CORRECTION: Final[_Kind] = ("correction", "")
 
 
 def _any(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return regex("|".join(parts), re.IGNORECASE)
 
 
 # Policies say what must be in any words: whatever demands or forbids counts.
@@ -295,7 +296,7 @@ def _blank(told: re.Match[str]) -> str:
 
 # The span is the whole text, that of an exit code its number.
 
-_ENDED: Final = re.compile(
+_ENDED: Final = regex(
     r"\b(?:exit(?:ed)?[ ](?:code|status|with)|return[ ]?code|returncode)[^0-9-]{0,12}"
     r"(?P<code>-?[0-9]{1,3})\b",
     re.IGNORECASE,
@@ -329,10 +330,10 @@ _ACTIONS: Final = (
     (frozenset({"create", "write", "save", "touch", "new"}), "created"),
     (frozenset({"read", "view", "open", "cat", "load", "show"}), "read"),
 )
-_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_WORDS: Final = regex(r"[A-Z]?[a-z]+|[A-Z]+")
 _LONGEST: Final = 400
 _FILE: Final = r"(?P<{}>'[^'\n]{{1,300}}'|\"[^\"\n$]{{1,300}}\"|[\w./~+@-]{{1,300}})"
-_SHELL: Final = re.compile(
+_SHELL: Final = regex(
     rf"(?<![0-9&>=-])(?P<more>>>?)[ ]?{_FILE.format('target')}"
     rf"|(?:^|[;&|\n(]\s?|\bsudo\s)(?P<verb>rm|touch|mkdir|mv|cp|cat|head|tail|tee|sed)"
     rf"(?:[ ]-[\w-]{{1,20}}){{0,5}}(?:[ ]'[^'\n]{{0,300}}')?[ ]{_FILE.format('first')}"
@@ -410,7 +411,7 @@ _FLAGS: Final = MappingProxyType(
 )
 _STATES: Final = frozenset({"status", "state", "result"})
 _BAD: Final = frozenset({"error", "failed", "failure"})
-_KINDS: Final = re.compile(
+_KINDS: Final = regex(
     r"""
       ^(?P<exception>(?:[A-Za-z_]\w{0,60}\.){0,5}[A-Z]\w{0,60}(?:Error|Exception|Warning|Interrupt|Exit))\b[:(]?
     | ^\s{0,8}(?P<said>Error|ERROR|error|FATAL|fatal|Failure|FAILED)\b[: ]
@@ -467,11 +468,11 @@ def _error(passage: Passage, kind: str, start: int) -> Fact:
 
 # The span is what was written between the marks, without the blanks around it.
 
-_FENCE: Final = re.compile(
+_FENCE: Final = regex(
     r"^```(?P<language>\w{0,20})[ \t]*\n(?P<code>(?:(?!^```).*\n)*)^```", re.MULTILINE
 )
 _SHELLS: Final = frozenset({"", "bash", "sh", "shell", "console", "zsh"})
-_TAG: Final = re.compile(r"<(?P<kind>function|parameter)=(?P<name>[\w.-]{1,100})>")
+_TAG: Final = regex(r"<(?P<kind>function|parameter)=(?P<name>[\w.-]{1,100})>")
 _END: Final = "</parameter>"
 
 

@@ -17,6 +17,7 @@ from constat.frozen import frozen
 from constat.memory import grounding
 from constat.memory.facts import Author, Fact, JsonSpanError, Leaf, Place, Span, json_leaves
 from constat.memory.quotations import blanked
+from constat.patterns import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +62,7 @@ def fact_at(passage: Passage, said: Said, span: Span, method: str) -> Fact:
 
 
 MOST_LEAVES: Final = 20_000
-_PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PLAIN: Final = regex(r"[A-Za-z_][A-Za-z0-9_-]*")
 _KINDS: Final = MappingProxyType({"t": "truth", "f": "truth", "n": "nothing", '"': "text"})
 
 
@@ -147,7 +148,7 @@ def path_text(path: Path) -> str:
     return "".join(parts)
 
 
-_STATEMENT: Final = re.compile(
+_STATEMENT: Final = regex(
     r"\s{0,50}(?:(?:select|with|insert|update|delete|create|alter|drop|explain|merge)\s)",
     re.IGNORECASE,
 )
@@ -174,12 +175,10 @@ _LEAST_COLUMNS: Final = 2
 _MOST_COLUMNS: Final = 200
 _LONGEST_LINE: Final = 10_000
 _LONGEST_NAME: Final = 60
-_RULE: Final = re.compile(r"[ \t|+:\-=\u2500-\u257f]*[-=\u2500\u2550]{2}[ \t|+:\-=\u2500-\u257f]*")
-_BARS: Final = re.compile("[|\u2502\u2551]")
-_NUMBER: Final = re.compile(
-    r"[-+]?[$\u20ac\u00a3]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?%?"
-)
-_PROSE: Final = re.compile(r"[.!?]\s|, |: |\A\s*[-*+#>]\s")
+_RULE: Final = regex(r"[ \t|+:\-=\u2500-\u257f]*[-=\u2500\u2550]{2}[ \t|+:\-=\u2500-\u257f]*")
+_BARS: Final = regex("[|\u2502\u2551]")
+_NUMBER: Final = regex(r"[-+]?[$\u20ac\u00a3]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?%?")
+_PROSE: Final = regex(r"[.!?]\s|, |: |\A\s*[-*+#>]\s")
 
 
 @frozen
@@ -355,9 +354,9 @@ _AMOUNT: Final = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
 _PART: Final = r"(?:[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b)"
 _SCALE: Final = r"(?:[ ]?(?:thousand|million|billion|trillion|bn|k)\b)"
 # What all of these hold; a line without one is not looked at again.
-_LINES: Final = re.compile(r"^[^\n0-9@/]*+[0-9@/][^\n]*", re.MULTILINE)
+_LINES: Final = regex(r"^[^\n0-9@/]*+[0-9@/][^\n]*", re.MULTILINE)
 # Bounded repetitions, and no two ways to read one character: the time is that of one reading.
-_PIECES: Final = re.compile(
+_PIECES: Final = regex(
     rf"""
       (?P<url>\b(?:https?|ftp|file)://[^\s<>"'`\])]{{1,2000}}(?<![.,;:!?]))
     | (?P<email>\b[A-Za-z0-9._%+-]{{1,64}}@[A-Za-z0-9-]{{1,63}}(?:\.[A-Za-z0-9-]{{1,63}})+)
@@ -388,7 +387,7 @@ _COUNTS: Final = MappingProxyType(
 _HOURS: Final = r"(?:1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _DAYS: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _CAPITAL: Final = r"(?:(?:St|Dr|Mr|Mrs|Ms|Mt|[A-Z])\.|[A-Z][\w'&-]{0,40})(?![\w#])"
-_WORDS: Final = re.compile(
+_WORDS: Final = regex(
     rf"""
       (?P<day>\b(?:the[ ]day[ ]after[ ]tomorrow|today|tomorrow|tonight|yesterday
         |(?:(?:next|this|last|coming|following)[ ])?{_DAYS}(?:[ ](?:next|this)[ ]week)?
@@ -416,7 +415,7 @@ _COMMON: Final = frozenset(
     | {"for", "on", "at", "to", "not", "never", "nope", "nothing", "hmm", "oh", "right", "correct"}
 )
 _CURRENCIES: Final = MappingProxyType({"$": "USD", "€": "EUR", "£": "GBP"})
-_SPLIT: Final = re.compile(
+_SPLIT: Final = regex(
     rf"(?P<number>-?(?:{_AMOUNT}))(?:[ ]?(?P<scale>thousand|million|billion|trillion|bn|k)\b)?"
     r"[ ]?(?P<unit>.*)",
     re.DOTALL,
@@ -548,7 +547,7 @@ def _amount(text: str) -> tuple[str, str]:
 
 # The span is the task; a list in arguments is one of objects that have a text and a state.
 
-_BOX: Final = re.compile(
+_BOX: Final = regex(
     r"^[ \t]{0,20}(?:[-*+]|[0-9]{1,3}[.)])[ \t]+\[(?P<box>[ xX])\][ \t]+(?P<task>\S[^\n]{0,500})",
     re.MULTILINE,
 )
