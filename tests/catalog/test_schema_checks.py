@@ -500,3 +500,11 @@ def test_no_text_is_read_as_another_value_than_its_country_gives_it(
             # A plain number may be another one in another country.
             assert found is None or not kind.numeric or found == _value(way.read(was, unit), kind)
     base.close()
+
+
+def test_two_days_are_enough_and_two_numbers_are_not(tmp_path: Path) -> None:
+    rows = "('1,5', '31.12.2024', 20240401), ('2,5', '30.12.2024', 20241031)"
+    script = f"CREATE TABLE t (n TEXT, d TEXT, b INTEGER); INSERT INTO t VALUES {rows};"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    kinds = {one.column.name: one.kind for one in managed(tmp_path).check("t").columns}
+    assert kinds == {"n": Kind.SYMBOL, "d": Kind.DATE, "b": Kind.DATE}

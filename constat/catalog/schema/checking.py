@@ -70,6 +70,8 @@ _NEARLY_ALL: Final = 0.9
 """Which share of the rows has a value of its own, in a column called a key, and in another."""
 _EXAMPLES: Final = 3
 _LEAST_SEEN: Final = 4
+_LEAST_DAYS: Final = 2
+"""Two days are none by chance: of numbers with eight digits one in a thousand looks like one."""
 _STORED: Final = frozenset({"table", "view"})
 _STRANGE: Final = 20
 """Of so many values one may be of another kind than all others; of four values one."""
@@ -680,7 +682,7 @@ def _numbered_days(
 ) -> tuple[Reading, dict[str, str]] | None:
     """Read 20250131 as a day, where all numbers of a column that names nothing are such."""
     values = {str(cell) for cell in cells if cell is not None}
-    if one.kind is not Kind.NUMBER or len(values) < _LEAST_SEEN:
+    if one.kind is not Kind.NUMBER or len(values) < _LEAST_DAYS:
         return None
     if set(words_of(one.column.name)[-1:]) & (_LIKE_A_KEY | _NAMING):
         return None
@@ -963,7 +965,7 @@ class _Checking:
                 and all(isinstance(cell, str) for cell in values)
             ):
                 texts[one.column.name] = [str(cell) for cell in values]
-        texts = {name: one for name, one in texts.items() if len({*one}) >= _LEAST_SEEN}
+        texts = {name: one for name, one in texts.items() if len({*one}) >= _LEAST_DAYS}
         guessed, _ = guess_cells(TableFiles(""), texts)
         dialect = self._connection.dialect
         linked = {name for one in self._table.relationships for name in one.columns}
@@ -989,6 +991,8 @@ class _Checking:
         if found is None:
             return one
         reading, expected = found
+        if reading.kind.numeric and len(expected) < _LEAST_SEEN:
+            return one
         try:
             told = self._spelled(one.column.name, reading.sql)
         except (SourceFailureError, QueryMistakeError):
