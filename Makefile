@@ -139,6 +139,13 @@ beside: $(STAMP) ## Fetch OPA, Great Expectations and Drools into .venv/beside/ 
 		--python-version 3.14 --target $(BESIDE)/opa --no-deps "opa-golib-python-bindings>=0.4,<0.5" && \
 		touch $(BESIDE)/opa.stamp; } || echo "OPA is not available"
 
+# Never fails either. Without a builder, or without its registry, the recipe is read and not built.
+IMAGE := $(shell sed -n 's/^FROM //p' examples/serving/Containerfile)
+.PHONY: image
+image: ## Fetch the image that examples/serving begins with, for the test that builds it.
+	@for one in podman buildah docker; do $$one pull --quiet $(IMAGE) >/dev/null 2>&1 && exit 0; done; \
+		echo "no builder of images, or $(IMAGE) is not available"
+
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
@@ -216,7 +223,7 @@ test-data: install ## Run the tests on public databases (CONSTAT_DATA names thei
 OUTSIDE := postgres or mariadb or stores or sandbox or browser or notebook or newcomer or site or spark or data
 
 .PHONY: test-examples
-test-examples: install dbt orchestrators beside ## Run examples, libraries and the commands of pages whole, of which the core has samples.
+test-examples: install dbt orchestrators beside image ## Run examples, libraries and the commands of pages whole, of which the core has samples.
 	$(EXTRA) "examples and not ($(OUTSIDE)) and not slow"
 
 .PHONY: test-faults
@@ -228,7 +235,7 @@ test-laws: install ## Run the long families of cases, and properties with all ex
 	$(EXTRA) "(laws or hypothesis) and not (examples or faults or $(OUTSIDE)) and not slow"
 
 .PHONY: test-extras
-test-extras: install browser servers stores dbt orchestrators beside ## Run the tests of all extras.
+test-extras: install browser servers stores dbt orchestrators beside image ## Run the tests of all extras.
 	$(EXTRA) "($(subst spark or ,,$(OUTSIDE)) or examples or faults or laws or hypothesis) and not spark and not slow"
 	@$(MAKE) --no-print-directory test-spark
 	@$(MAKE) --no-print-directory test-lakes

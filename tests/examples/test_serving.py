@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,64 @@ def test_the_recipe_of_an_image_starts_what_there_is() -> None:
     assert words[:2] == ["constat", "serve"]
     assert {one for one in words if one.startswith("--")} <= options()
     assert "USER 10001" in text
+    # What it installs is there, what it copies is what its page says, and it listens where it says.
+    (wished,) = re.findall(r'"constat\[([a-z,]+)\]"', text)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert set(wished.split(",")) <= set(extras)
+    assert re.findall(r"^COPY (?:--\S+ )?(\S+)", text, re.MULTILINE) == ["dist*/", "project"]
+    (port,) = re.findall(r"^EXPOSE (\d+)$", text, re.MULTILINE)
+    assert f"127.0.0.1:{port}/healthz" in text
+    assert f"default: {port}" in run("serve", "--help").out
+    folder = re.findall(r"^VOLUME (.*)$", text, re.MULTILINE)[0]
+    assert folder == f"{re.findall('^WORKDIR (.*)$', text, re.MULTILINE)[0]}/.constat"
+
+
+BEGINS_WITH = "docker.io/library/python:3.13-slim"
+# How each builder says whether it has an image, and builds without fetching one.
+BUILDERS = {
+    "podman": (("image", "exists"), ("build", "--pull=never")),
+    "buildah": (("inspect", "--type", "image"), ("bud", "--pull-never", "--isolation=chroot")),
+    "docker": (("image", "inspect"), ("build",)),
+}
+
+
+def told(*words: object, **how: Any) -> subprocess.CompletedProcess[str]:  # noqa: ANN401  of `run`
+    return subprocess.run([*map(str, words)], check=False, capture_output=True, text=True, **how)
+
+
+def builder() -> str:
+    """Name a program that builds images here and has the one to begin with; else skip."""
+    found = [one for one in BUILDERS if shutil.which(one) and not told(one, "info").returncode]
+    if not found:
+        pytest.skip("no builder of images: podman, buildah, or docker with its service")
+    for one in found:
+        if told(one, *BUILDERS[one][0], BEGINS_WITH).returncode == 0:
+            return one
+    pytest.skip(f"no image {BEGINS_WITH} for {found[0]}; `make image` fetches it where it can")
+
+
+@pytest.mark.examples
+def test_the_recipe_of_an_image_is_built_and_runs_where_a_builder_is(tmp_path: Path) -> None:
+    name = builder()
+    assert f"\nFROM {BEGINS_WITH}\n" in (FOLDER / "Containerfile").read_text(encoding="utf-8")
+    begun = told(CONSTAT, "init", "--example", "vip", "--directory", tmp_path / "project")
+    assert begun.returncode == 0, begun.stderr
+    (tmp_path / "dist").mkdir()
+    shutil.copy(FOLDER / "Containerfile", tmp_path)
+    made = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "dist")
+    assert told(*made, cwd=ROOT).returncode == 0
+    ran = told(name, *BUILDERS[name][1], "-t", "constat-tried", ".", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    if name == "buildah":
+        box = told(name, "from", "constat-tried").stdout.strip()
+        ran = told(name, "run", "--isolation=chroot", box, "--", "constat", "prove", "is_vip(C001)")
+        told(name, "rm", box)
+    else:
+        ran = told(name, "run", "--rm", "--entrypoint", "constat", "constat-tried",
+                   *("prove", "is_vip(C001)"))  # fmt: skip
+    assert "PROVED: is_vip(C001)" in ran.stdout, ran.stderr
 
 
 @pytest.mark.examples

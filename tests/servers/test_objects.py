@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from typing import TYPE_CHECKING, Any, cast
@@ -12,6 +13,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from constat import Session, Verdict
+from tests.cli.running import run
 from tests.servers import keeper, stores
 
 if TYPE_CHECKING:
@@ -49,6 +51,16 @@ def put(server: stores.Served, key: str, body: bytes) -> str:
     url = f"{server.setting}/upload/storage/v1/b/lake/o?uploadType=media&name={quoted}"
     with urlopen(Request(url, data=body, method="POST")) as reply:  # noqa: S310  this machine
         return str(json.loads(reply.read())["generation"])
+
+
+def fetch(server: stores.Served, key: str) -> bytes:
+    """Read an object."""
+    if server.kind == "s3":
+        found = s3(server.setting).get_object(Bucket="lake", Key=key)["Body"].read()
+        return cast("bytes", found)
+    quoted = key.replace("/", "%2F").replace(" ", "%20")
+    with urlopen(f"{server.setting}/storage/v1/b/lake/o/{quoted}?alt=media") as reply:  # noqa: S310  this machine
+        return cast("bytes", reply.read())
 
 
 @pytest.fixture
@@ -226,3 +238,39 @@ def _granted(address: str) -> tuple[str, str]:
     )
     client.put_object(Bucket="lake", Key="o/1.csv", Body=CSV)
     return made["AccessKeyId"], made["SecretAccessKey"]
+
+
+def test_a_log_of_decisions_is_shipped_as_it_grows_and_checked_from_its_copy(
+    bucket: stores.Served, tmp_path: Path
+) -> None:
+    shop = tmp_path / "shop"
+    run("init", "--example", "vip", "--directory", shop)
+    kept = shop / ".constat" / "decisions"
+
+    def ship() -> dict[str, bytes]:
+        files = [one for one in kept.rglob("*") if one.is_file()]
+        told = {f"decisions/{one.relative_to(kept)}": one.read_bytes() for one in files}
+        for key, content in told.items():
+            put(bucket, key, content)
+        return told
+
+    shipped: list[dict[str, bytes]] = []
+    for goal in ("is_vip(C001)", "is_vip(C002)"):
+        run("prove", goal, "--quiet", "--log", "--by", "alice", "--project", shop)
+        shipped.append(ship())
+    before, after = shipped
+    # What has been shipped stays as it is, so it may be copied while others write.
+    assert all(after[key].startswith(content) for key, content in before.items())
+    shutil.rmtree(kept)
+    for key in after:
+        place = kept / key.removeprefix("decisions/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(fetch(bucket, key))
+    told = run("log", "verify", "--project", shop)
+    assert (told.code, "2 decisions" in told.out) == (0, True), told
+    # Whoever can write there changes nothing unseen.
+    changed = max(
+        (one for one in kept.rglob("*") if one.is_file()), key=lambda one: one.stat().st_size
+    )
+    changed.write_bytes(changed.read_bytes().replace(b"alice", b"mallo"))
+    assert run("log", "verify", "--project", shop).code == 1
