@@ -43,7 +43,7 @@ from constat.memory.tokens import estimate
 from constat.memory.view import MOST_PLACES, NOT_TAKEN_UP, Faces, offers, what_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from constat.memory.history import Cited, Claim, History
     from constat.memory.view import Place as Placed
@@ -252,6 +252,7 @@ class Standing:
         self.asked_by: dict[int, list[int]] = defaultdict(list)
         self._offered: set[str] = set()
         self.whats: list[What] = []
+        self._news: dict[int, Mapping[int, set[What]]] = {}
         self._whats: dict[What, What] = {}
 
     def update(self) -> None:
@@ -446,7 +447,23 @@ class Standing:
         """Return the class of a claim that holds, by when it came up."""
         return _class(self.flags[number], self.history.claims[number].fact.predicate, when)
 
+    def news_of(self, text: int) -> Mapping[int, set[What]]:
+        """Return what a text says that holds, by classes as if nothing had come up lately."""
+        found = self._news.get(text)
+        if found is None:
+            found = self._news[text] = self.by_class(self.of_text[text], {})
+        return found
+
+    def by_class(self, numbers: Iterable[int], moved: Mapping[int, int]) -> Mapping[int, set[What]]:
+        """Return what claims say that hold, by their classes, but for those that moved."""
+        found: dict[int, set[What]] = defaultdict(set)
+        for one in numbers:
+            if self.flags[one] & _CURRENT:
+                found[moved.get(one, self.levels[one])].add(self.whats[one])
+        return found
+
     def _into(self, number: int) -> None:
+        self._news.pop(self.text_of[number], None)
         if self.flags[number] & _CURRENT:
             claim, what = self.history.claims[number], self.whats[number]
             level = self.levels[number] = self.level(number, _OLD)
@@ -458,6 +475,7 @@ class Standing:
                 same.append(number)
 
     def _out(self, number: int) -> None:
+        self._news.pop(self.text_of[number], None)
         if self.flags[number] & _CURRENT:
             key, what = self.key(number, self.levels[number]), self.whats[number]
             bucket = self.buckets[key]
@@ -480,9 +498,10 @@ class Seen:
         self._standing = standing
         self._claims = standing.history.claims
         self._pinned = self._pins(held)
+        self._fixed = {standing.text_of[number] for number in self._pinned}
         self._alive = self._came_up()
         self._moved: dict[int, int] = {}
-        self._siblings: dict[int, dict[int, list[Claim]]] = {}
+        self._news: dict[int, Mapping[int, set[What]]] = {}
         self._lively = {standing.text_of[number] for number in self._alive}
         self._hops = self._near(asked)
 
@@ -509,18 +528,19 @@ class Seen:
         standing = self._standing
         return standing.tools.put_right(error.text, standing.history.texts)
 
-    def siblings(self, claim: Claim, level: int) -> list[Claim]:
+    def news(self, claim: Claim, level: int) -> Collection[What]:
         """Return what the text of a claim says of a class."""
         standing = self._standing
         text = standing.numbers[claim.text.name]
-        found = self._siblings.get(text)
+        # Where nothing moves a claim, it is of the class that it had for the last context.
+        moves = text in self._hops and level >= LAST - 1
+        if not moves and text not in self._lively and text not in self._fixed:
+            return standing.news_of(text).get(level, frozenset())
+        found = self._news.get(text)
         if found is None:
-            found = self._siblings[text] = defaultdict(list)
-            for one in standing.of_text[text]:
-                if standing.flags[one] & _CURRENT and one not in self._pinned:
-                    place = self._moved.get(one, standing.levels[one])
-                    found[place].append(self._claims[one])
-        return found.get(level, [])
+            free = (one for one in standing.of_text[text] if one not in self._pinned)
+            found = self._news[text] = standing.by_class(free, self._moved)
+        return found.get(level, frozenset())
 
     def groups(
         self, wanted: Callable[[Claim], bool], said: Collection[What]
@@ -528,7 +548,7 @@ class Seen:
         """Yield classes, and the claims in them that say the same, as they are to be offered."""
         now: dict[tuple[int, int], dict[What, list[int]]] = {}
         self._moved = moved = {}
-        self._siblings.clear()
+        self._news.clear()
         standing = self._standing
         for number, when in self._alive.items():
             level = standing.level(number, when)
@@ -537,7 +557,7 @@ class Seen:
                 self._sort(now, number, level)
         for level in range(2, LAST + 1):
             if level == LAST - 1:
-                self._siblings.clear()
+                self._news.clear()
                 for number in self._nearby(moved):
                     moved[number] = level
                     self._sort(now, number, level)
@@ -713,10 +733,11 @@ class Seen:
         """Return the last of some claims that are of a class, with their places in it."""
         found: list[tuple[Placed, Claim]] = []
         text_of, hops, pinned = self._standing.text_of, self._hops, self._pinned
+        claims, place = self._claims, moved.get
         for one in reversed(numbers):
-            if (one in moved and moved[one] != level) or one in pinned:
+            if place(one, level) != level or one in pinned:
                 continue
-            claim = self._claims[one]
+            claim = claims[one]
             if wanted(claim):
                 found.append(((hops.get(text_of[one], FAR), -claim.at, claim.name), claim))
                 if len(found) == MOST_PLACES:

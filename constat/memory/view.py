@@ -266,13 +266,16 @@ class Family:
 
     def _cells(self, row: _Row) -> str:
         """Write a row: its cells, and behind them what has no column."""
-        cells: dict[str, list[str]] = {one: [] for one in self._columns}
+        cells: dict[str, str] = {}
+        others: list[Claim] = []
         for claim in row.claims:
             face = self._faces.of(claim)
-            if face.key in cells:
-                cells[face.key].append(face.shown)
-        said = "|".join(" ".join(values) for values in cells.values()).rstrip("|")
-        others = [one for one in row.claims if self.key(one) not in cells]
+            if face.key in self._columns:
+                before = cells.get(face.key)
+                cells[face.key] = face.shown if before is None else f"{before} {face.shown}"
+            else:
+                others.append(claim)
+        said = "|".join([cells.get(one, "") for one in self._columns]).rstrip("|")
         return " ".join(part for part in (said, self._named(others)) if part)
 
     def _named(self, claims: Sequence[Claim]) -> str:
@@ -500,7 +503,7 @@ class Order(Protocol):
         """Say whether an error of a tool was put right."""
         ...
 
-    def siblings(self, claim: Claim, level: int) -> Iterable[Claim]:
+    def news(self, claim: Claim, level: int) -> Collection[What]:
         """Return what the text of a claim says of a class."""
         ...
 
@@ -513,7 +516,8 @@ def offers(found: Iterable[Sequence[tuple[Place, Claim]]]) -> list[list[Claim]]:
 
     Those that say the same are together, the last ones of them.
     """
-    ordered = sorted((sorted(places, key=_first) for places in found), key=_first_of)
+    several = (sorted(one, key=_first) if len(one) > 1 else one for one in found)
+    ordered = sorted(several, key=_first_of)
     return [[one for _, one in places] for places in ordered]
 
 
@@ -533,11 +537,11 @@ class Ranked:
         self._decided = decided
         self._claims = {claim.name: claim for claim in claims}
         self._at = {name: number for number, name in enumerate(self._claims)}
-        self._by_text: dict[tuple[str, int], list[Claim]] = {}
+        self._by_text: dict[tuple[str, int], set[What]] = {}
         for one in self._claims.values():
             if one.fact.predicate not in SILENT:
                 where = (one.text.name, decided.level(one.name))
-                self._by_text.setdefault(where, []).append(one)
+                self._by_text.setdefault(where, set()).add(what_of(one))
 
     @property
     def count(self) -> int:
@@ -584,9 +588,9 @@ class Ranked:
         """Say whether an error of a tool was put right."""
         return self._decided.put_right(error.name, error.text.passage.tool)
 
-    def siblings(self, claim: Claim, level: int) -> Iterable[Claim]:
+    def news(self, claim: Claim, level: int) -> Collection[What]:
         """Return what the text of a claim says of a class."""
-        return self._by_text.get((claim.text.name, level), ())
+        return self._by_text.get((claim.text.name, level), frozenset())
 
     def _latest(
         self, claims: list[Claim], wanted: Callable[[Claim], bool]
@@ -759,8 +763,8 @@ class _Packing:
         where = (claim.text.name, level)
         found = self._new.get(where)
         if found is None:
-            siblings = filter(self.wants, self._order.siblings(claim, level))
-            found = len({what_of(one) for one in siblings} - self.said)
+            said = self.said
+            found = sum(one not in said for one in self._order.news(claim, level))
             self._new[where] = found
         return found
 

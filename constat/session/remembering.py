@@ -133,8 +133,8 @@ def _project_of(project: str | None) -> Project:
     try:
         folder = find_project(None if project is None else Path(project))
     except ConstatError as problem:
-        hint = "memory needs no project: name a folder for it, `--store DIR`; or begin one"
-        told = [replace(one, help=f"{hint}, {one.help}") for one in problem.diagnostics]
+        hint = "memory needs no project: name a folder for it, `--store DIR`; or"
+        told = [replace(one, help=f"{hint} {one.help}") for one in problem.diagnostics]
         raise ConstatError(told) from None
     return load_project(folder)
 

@@ -56,6 +56,9 @@ def check(memory: Memory, standing: Standing, goal: str = GOAL) -> None:
         decided.put_right(one.name, one.text.passage.tool) for one in errors
     ]
     ranked = Ranked(memory.history.claims, decided)
+    for level, offered in seen.groups(lambda _: True, ()):
+        for one in (claim for each in offered for claim in each):
+            assert set(seen.news(one, level)) == set(ranked.news(one, level))
     for filling in (Filling(loose=True), Filling(loose=True, terse=True, counts=False)):
         for tokens in (200, 700, 3_000):
             assert filled(seen, tokens, filling) == filled(ranked, tokens, filling)
@@ -110,6 +113,17 @@ def test_it_is_what_the_rules_say_however_it_came(seed: int) -> None:
         check(memory, standing, "room R7 in Oslo for ann@corp.com")
         again = Standing(memory.history)
         check(memory, again)
+
+
+def test_what_an_old_text_says_is_of_another_class_once_it_was_taken_up() -> None:
+    talk = [assistant(f"Well, {word}.") for word in ("then", "now", "so") * 40]
+    with Memory() as memory:
+        standing = Standing(memory.history)
+        rooms = [{"room_id": f"R-{n}", "floor_id": f"F-{n}"} for n in range(4)]
+        memory.append([called("find", 0, room_id="R-9"), answered(0, rooms), *talk])
+        check(memory, standing, "")
+        memory.append([user("What of R-1?"), *talk])
+        check(memory, standing, "")
 
 
 def test_what_people_pin_and_take_back_is_seen() -> None:
