@@ -362,8 +362,17 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
             diagnostics.append(Diagnostic("C0513", message, source.span))
 
 
+_FRAMES: Final = "frames"
+"""The source that frames have which a program hands in."""
+
+
 def _sources_help(written: str, known: set[str], project: Project) -> str:
     """Say what may stand as `source`: the nearest name, what else there is, or no `.input`."""
+    if written == _FRAMES:
+        given = 'facts={"NAME": frame}'
+        return (
+            f"hand frames in by their names: `Session(..., {given})`, in a notebook `%%rules NAME`"
+        )
     near = nearest(written, sorted(known))
     listed = ", ".join(f"`{one}`" for one in sorted(known - {CONFIG})[:_MOST_SOURCES])
     configured, place = f'source = "{CONFIG}"', project.config_name

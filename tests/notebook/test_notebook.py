@@ -116,6 +116,15 @@ def test_what_cannot_be_read_is_told(
     assert hint in rendered(caught.value)
 
 
+def test_frames_that_are_not_named_are_told_how_they_come_in(magics: dict[str, Any]) -> None:
+    town = ".decl town(name: symbol)\n"
+    asked = '.input town(source = "frames", query = "SELECT name FROM towns")\n'
+    magics["%%rules"]("", town + asked)
+    with pytest.raises(ConstatError, match="C0510") as caught:
+        magics["%prove"]("town(Bonn)")
+    assert "in a notebook `%%rules NAME`" in rendered(caught.value)
+
+
 @pytest.fixture
 def kernel() -> Any:  # noqa: ANN401  a module without types
     pytest.importorskip("ipykernel", reason="the extra `notebook` is not installed")
