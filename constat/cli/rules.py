@@ -490,7 +490,8 @@ def import_command(file: str, *, output: str | None, form: str, project: str | N
     if imported.text and output is None:
         write(imported.text.rstrip("\n"))
     elif imported.text:
-        write(f"{imported.predicates} predicates and {imported.rules} rules written to {output}")
+        written = f"{counted(imported.predicates, 'predicate')}, {counted(imported.rules, 'rule')}"
+        write(f"{written} written to {output}")
     return code
 
 

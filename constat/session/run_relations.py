@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 # What the reference engine found of a program that is run as a whole.
 
 _MOST_SHOWN: Final = 10
+_NARROW: Final = "does not fit in a number of 32 bits"
 _OPTIONS: Final = (
     ("time limit", "--timeout"),
     ("did not finish within", "--timeout"),
@@ -79,7 +80,9 @@ def _failed(outcome: Outcome, failure: Failure) -> Diagnostic:
         rule.span,
         label=f"with {bindings}" if bindings else "",
         note="a relation without these rows would look whole, so nothing was written",
-        help="leave the values out that it is not defined for, for example by `?y != 0`",
+        help="run with `--word-size 64`, or compute with smaller numbers"
+        if _NARROW in failure.reason
+        else "leave the values out that it is not defined for, for example by `?y != 0`",
     )
 
 

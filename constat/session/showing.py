@@ -107,7 +107,10 @@ def what_if_text(found: WhatIf) -> str:
 
 def missing_text(found: MissingFacts) -> str:
     """Give how many sets of facts would prove a goal, and the cheapest."""
-    first = ", ".join(one.fact for one in found.sets[0].add) if found.sets else "none"
+    best = found.sets[0] if found.sets else None
+    added = [f"add {one.fact}" for one in best.add] if best else []
+    removed = [f"remove {one}" for one in best.remove] if best else []
+    first = ", ".join([*added, *removed]) or "none"
     return f"{result_text(found.result)[:-1]}; sets found: {len(found.sets)}, first: {cut(first)}>"
 
 

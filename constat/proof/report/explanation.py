@@ -672,10 +672,10 @@ def _unlike(told: RuleWords, speech: Speech) -> str:
     if denied:
         found.append(
             speech.say(
-                "<strong>Its words say</strong> “{0}”, and the rule checks of nothing that it is "
-                "not so.",
-                "<strong>Ihre englischen Worte sagen</strong> „{0}“, und die Regel prüft von "
-                "nichts, dass es nicht so ist.",
+                "<strong>Its words say</strong> “{0}”: that something is not so. No condition of "
+                "the rule checks that.",
+                "<strong>Ihre englischen Worte sagen</strong> „{0}“: dass etwas nicht so ist. "
+                "Keine Bedingung der Regel prüft das.",
                 text(denied),
             )
         )
