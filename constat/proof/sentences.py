@@ -49,6 +49,7 @@ from constat.syntax import print_term
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from constat.analysis import AnalysedProgram
     from constat.logic import Atom, Column, Literal, Locale, OpenRow, Predicate, Rule, Slot, Term
 
 # What sentences are made of besides the words of the language, which `SPOKEN` has.
@@ -99,6 +100,10 @@ DISCLOSURE: Final = ("confidential", "personal")
 """What a column says of who may see its values."""
 _NAMES: Final = frozenset({"id", "year"})
 _NO_STYLE: Final[Attributes] = MappingProxyType({})
+_AS_ID: Final[Attributes] = MappingProxyType({"id": ""})
+_WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
+_TAKEN: Final = frozenset({"min", "max"})
+_MOST_ROUNDS: Final = 8
 
 
 _CURRENCIES: Final = frozenset("$€£")
@@ -170,6 +175,11 @@ def style_of(column: Column) -> Attributes:
     if not column.attributes:
         return _NO_STYLE
     return {key: column.attributes[key] for key in STYLES if key in column.attributes}
+
+
+def _naming_style(column: Column) -> Attributes:
+    """Return the style of a number that only names something, as its column's name says."""
+    return _AS_ID if column.kind in _WHOLE and _NAMING.search(column.name) else _NO_STYLE
 
 
 def _placed(number: Decimal, places: str, shift: int = 0) -> Decimal:
@@ -819,14 +829,18 @@ class Instance:
                     found.setdefault(side.name, _AS_YEAR)
         for aggregate in folded:
             target = aggregate.target
-            if aggregate.function != "count" and isinstance(target, Variable):
-                found.setdefault(aggregate.result.name, found.get(target.name, {}))
+            if aggregate.function == "count" or not isinstance(target, Variable):
+                continue
+            style = found.get(target.name, _NO_STYLE)
+            # A sum of numbers that name something names nothing.
+            if aggregate.function in _TAKEN or style.keys().isdisjoint(_NAMES):
+                found.setdefault(aggregate.result.name, style)
         return found
 
     def _add_styles(self, atom: Atom, found: dict[str, Attributes]) -> None:
         for column, term in zip(self.predicates[atom.predicate].columns, atom.terms, strict=True):
-            if isinstance(term, Variable) and column.attributes and term.name not in found:
-                style = style_of(column)
+            if isinstance(term, Variable) and term.name not in found:
+                style = style_of(column) or _naming_style(column)
                 if style:
                     found[term.name] = style
 
@@ -933,6 +947,44 @@ class Instance:
             else slot
             for term, slot in zip(atom.terms, self.row(atom), strict=True)
         )
+
+
+def said_predicates(program: AnalysedProgram) -> dict[str, Predicate]:
+    """Return the predicates with the style of a key, or a year, where every rule gives one."""
+    found = dict(program.program.predicates)
+    heads: dict[str, list[Rule]] = {}
+    for rule in program.rules:
+        if rule.head.predicate not in program.external:
+            heads.setdefault(rule.head.predicate, []).append(rule)
+    # Where rules go on from others that stand behind them, one round is not enough.
+    for _ in range(_MOST_ROUNDS):
+        before = list(found.values())
+        for name, mine in heads.items():
+            if any(map(_is_unstyled, found[name].columns)):
+                found[name] = _with_given_styles(found, mine)
+        if before == list(found.values()):
+            break
+    return found
+
+
+def _is_unstyled(column: Column) -> bool:
+    return column.kind in _WHOLE and not style_of(column) and not _NAMING.search(column.name)
+
+
+def _with_given_styles(predicates: Mapping[str, Predicate], rules: Sequence[Rule]) -> Predicate:
+    """Return the predicate of some rules, as all that give its rows say of its columns."""
+    predicate = predicates[rules[0].head.predicate]
+    given = [(rule, Instance(rule, {}, {}, predicates).styles) for rule in rules]
+    columns = list(predicate.columns)
+    for place, column in enumerate(columns):
+        terms = [(rule.head.terms[place], styles) for rule, styles in given]
+        styles = [
+            styles.get(term.name, _NO_STYLE) if isinstance(term, Variable) else _NO_STYLE
+            for term, styles in terms
+        ]
+        if _is_unstyled(column) and not any(_NAMES.isdisjoint(one) for one in styles):
+            columns[place] = replace(column, attributes={**column.attributes, **styles[0]})
+    return replace(predicate, columns=tuple(columns))
 
 
 _AS_YEAR: Final[Attributes] = MappingProxyType({"year": ""})

@@ -31,6 +31,7 @@ from constat.proof.sentences import (
     describe_fact,
     doubt_fact,
     explain,
+    said_predicates,
     show_fact,
 )
 from constat.proof.shown import Outsides, SourceShown, source_shown, sources_shown
@@ -199,7 +200,7 @@ class _Builder:
         self.speech = speech
         self.proof = decision.proof
         self.program = decision.reading.program
-        self.predicates = self.program.program.predicates
+        self.predicates = said_predicates(self.program)
         self.numbers: dict[object, int] = {}
         self.steps: list[Step | None] = []
         self.waiting: list[tuple[int, object]] = []

@@ -113,3 +113,47 @@ def test_ids_may_be_texts_and_any_column_may_have_a_unit() -> None:
     text = ".decl p(@[id] x: symbol, @[unit = days] y: number, @[unit = EUR] z: symbol)"
     assert analyse(parse_text(text, "x.dl", found), found) is not None
     assert found == []
+
+
+KEYS = """.pragma "constat" "0.1"
+.decl owner(owner_no: number, name: symbol)
+.decl boat(boat: symbol, owner_no: number, built_year: number, tons: number)
+@[says = "owner {o} is known"]
+.decl holder(o: number)
+@[id = H1]
+holder(?o) :- owner(owner_no = ?o).
+.decl first(o: number, built: number)
+@[id = F1] @[says = "the first of {o} is of {b}"]
+first(?o, ?b) :- holder(?o), ?b = min ?y : { boat(_, ?o, ?y, _) }.
+.decl heavy(o: number, tons: number, together: number)
+@[id = W1] @[says = "{p} has {t} tons and {s}"]
+heavy(?p, ?t, ?s) :- boat(_, ?p, _, ?t), first(?p, _), ?s = sum ?n : { boat(_, ?n, _, ?t) }.
+.decl either(x: number)
+@[says = "either {x}"]
+either(?x) :- owner(?x, _).
+either(?x) :- boat(_, _, _, ?x).
+.decl told(x: number)
+told(?x) :- either(?x).
+"""
+
+
+@pytest.mark.parametrize("goal", ["heavy(1014, 2500, 1014)", "told(1014)", "first(1014, 1998)"])
+def test_a_key_has_no_separators_in_whatever_column_a_rule_puts_it(
+    tmp_path: Path, goal: str
+) -> None:
+    (tmp_path / "rules.dl").write_text(KEYS)
+    facts = "{owner: [[1014, Ann]], boat: [[b, 1014, 1998, 2500]]}"
+    text = f"project: p\nrules: [rules.dl]\nfacts: {facts}\nclosed: [owner, boat]\n"
+    (tmp_path / "constat.yaml").write_text(text)
+    with Session(tmp_path) as session:
+        proved = session.prove(goal)
+    shown = render_tree(proved.tree)
+    if goal.startswith("heavy"):
+        assert "1014 has 2,500 tons and 1,014" in shown, shown
+    elif goal.startswith("first"):
+        assert "The first of 1014 is of 1998" in shown, shown
+        assert "Owner 1014 is known" in shown, shown
+    else:
+        # Not every rule of `either` gives it a key.
+        assert "Either 1014" in shown, shown
+        assert "\u2018either\u2019 holds for 1,014" in shown, shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +15,7 @@ from constat.logic import Spoken
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
 from constat.proof.render import printable
-from constat.proof.sentences import ASKED, PLAIN, words
+from constat.proof.sentences import ASKED, PLAIN, said_predicates, words
 from constat.proof.written import as_written
 from constat.syntax import print_literal, print_rule
 
@@ -148,8 +149,10 @@ class Document:
 
     @cached_property
     def program(self) -> AnalysedProgram:
-        """The rules and declarations as values of the logic."""
-        return decode_program(self.members)
+        """The rules and declarations as values of the logic, and how their values are said."""
+        found = decode_program(self.members)
+        told = replace(found.program, predicates=said_predicates(found))
+        return replace(found, program=told)
 
     @cached_property
     def rule_digests(self) -> list[str]:
