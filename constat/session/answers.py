@@ -10,6 +10,8 @@ Example::
 
     with Session("examples/vip") as session:
         answers = session.query("customer_revenue(?c, ?r), ?r > 150000")
+        for row in answers.rows.ordered("r", descending=True):
+            print(row["c"], row["r"], row.verdict.label)
         print(answers.settled.value, answers.to_pandas()["r"].sum())
 """
 

@@ -578,7 +578,7 @@ FROM_THE_PAGE: Final = (
                 Call("/v1/export", {"certificate": "@certificate", "to": to}),
             ),
         )
-        for to in ("mermaid", "graphviz", "letter", "prov-json")
+        for to in ("mermaid", "dot", "letter", "prov-json")
     ),
     Attack(
         "one's own certificate with another view",
