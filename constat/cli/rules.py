@@ -472,7 +472,8 @@ def import_command(file: str, *, output: str | None, form: str, project: str | N
       constat rules import examples/pydatalog/family.py --output family.dl
       constat rules import examples/pydatalog/family.py --format json
 
-    Exit codes: 0 done, 2 the file has errors, or the rules it makes have (they are written then).
+    Exit codes: 0 done, 2 a statement of the file, or a rule that it makes, has an error: what has
+    none is written then, but for pyDatalog's file.
     """
     text = _text(file)
     imported = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import field
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Never
 
@@ -53,11 +53,22 @@ _INSTEAD: Final = MappingProxyType(
         "OUTER JOIN": "write one rule with the other table, and one with `!table(...)` for those"
         " that have no row there",
         "NULL": "`constat help nulls` says how what is missing is asked for",
-        "a query inside of a query": "make the inner query a view, and import it first",
+        "a query inside of a query": "make the inner query a view before this statement, and join"
+        " it, or write `column IN (SELECT column FROM view)`",
         "WINDOW": "`count`, `sum`, `min` and `max` over a group say most of it",
         "CASE": "write a rule for each case",
     }
 )
+_BY_HAND: Final = (
+    "write a rule for it by hand (`constat help functions` lists what a rule calculates), and take"
+    " it out of the file"
+)
+_GROUPED: Final = (
+    "write a rule that gives each row's key with that value, such as `?month ="
+    " substr(?arrived, 0, 7)` of a text or `month(?arrived)` of a day, and count over its rows"
+)
+_OF_INNER: Final = frozenset({"expressions", "from", "from_", "where", "distinct"})
+"""The clauses of a query behind IN or EXISTS that a literal says."""
 
 
 class _RefusedError(Exception):
@@ -65,7 +76,7 @@ class _RefusedError(Exception):
 
     def __init__(self, what: str, hint: str = "", node: Any = None) -> None:  # noqa: ANN401  a node of sqlglot
         super().__init__(what)
-        self.hint = hint or _INSTEAD.get(what, "")
+        self.hint = hint or _INSTEAD.get(what, _BY_HAND)
         self.node = node
 
 
@@ -73,13 +84,16 @@ class _RefusedError(Exception):
 class Stored:
     """A predicate and the table that its query reads: names of columns, by place.
 
-    The query spells those that are `spelled` in another way than they are stored.
+    The query spells those that are `spelled` in another way than they are stored; SQL has NULL in
+    those that are `nullable`. What the rules of the project give, `derived`, a view may replace.
     """
 
     predicate: Predicate
     table: str
     columns: tuple[str, ...]
     spelled: frozenset[int] = frozenset()
+    nullable: frozenset[int] = frozenset()
+    derived: bool = False
 
 
 @slotted
@@ -99,8 +113,15 @@ def stored_tables(predicates: Sequence[Predicate], dialects: Mapping[str, str]) 
     found = []
     for one in predicates:
         source = one.source
-        query = "" if source is None else source.parameters.get("query", "")
-        if source is None or not query:
+        if source is None:
+            names = tuple(column.name.casefold() for column in one.columns)
+            # Whether a view of that name has NULL in SQL, its rules do not say.
+            anywhere = frozenset(range(one.arity))
+            table = one.name.casefold()
+            found.append(Stored(one, table, names, nullable=anywhere, derived=True))
+            continue
+        query = source.parameters.get("query", "")
+        if not query:
             continue
         try:
             tree = sqlglot.parse_one(query, dialect=dialects.get(source.name))
@@ -115,8 +136,13 @@ def stored_tables(predicates: Sequence[Predicate], dialects: Mapping[str, str]) 
                 for place, column in enumerate(tree.expressions)
                 if not isinstance(column.unalias(), exp.Column)
             )
-            found.append(Stored(one, tables[0].name.casefold(), names, spelled))
+            found.append(Stored(one, tables[0].name.casefold(), names, spelled, _nullable(one)))
     return found
+
+
+def _nullable(predicate: Predicate) -> frozenset[int]:
+    columns = enumerate(predicate.columns)
+    return frozenset(place for place, one in columns if "null" in one.attributes)
 
 
 def import_sql(text: str, file: str, stored: Sequence[Stored], dialect: str) -> Imported:
@@ -136,7 +162,7 @@ def import_sql(text: str, file: str, stored: Sequence[Stored], dialect: str) -> 
     for statement in statements:
         place = _span(statement, file)
         try:
-            taken = [one.predicate.name for one in known]
+            taken = [one.predicate.name for one in known if not one.derived]
             view = _View(known, taken, statement, dialect)
         except _RefusedError as refused:
             message = f"{refused} has no counterpart in a rule"
@@ -175,6 +201,7 @@ class _Column:
     name: str
     kind: Kind
     text: str
+    nullable: bool
 
 
 class _View:
@@ -211,6 +238,10 @@ class _View:
             columns = columns or found
             if len(found) != len(columns):
                 raise _RefusedError("a UNION of other columns")
+            columns = [
+                replace(one, nullable=one.nullable or other.nullable)
+                for one, other in zip(columns, found, strict=True)
+            ]
             head = f"{self.name}({', '.join(each.text for each in found)})"
             rule = once_read(f"{head} :- {', '.join(filter(None, one.body))}.")
             self.rules.append(f"@[id = {unused(self.name, self.ids)}]\n{rule}")
@@ -233,7 +264,9 @@ class _View:
         """Let later statements of the file read this view."""
         names = tuple(one.name for one in columns)
         made = tuple(Column(one.name, one.kind.value, one.kind) for one in columns)
-        known.append(Stored(Predicate(self.name, made), self.name.casefold(), names))
+        nullable = frozenset(place for place, one in enumerate(columns) if one.nullable)
+        table = self.name.casefold()
+        known.append(Stored(Predicate(self.name, made), table, names, nullable=nullable))
 
     def _selects(self, statement: Any) -> Iterator[Any]:  # noqa: ANN401  a node of sqlglot
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
@@ -289,7 +322,7 @@ class _Select:
         if (
             arguments.get("with_")
             or arguments.get("with")
-            or any(one is not self.select for one in self.select.find_all(exp.Select))
+            or not all(map(self._is_asked, self.select.find_all(exp.Select)))
         ):
             raise _RefusedError("a query inside of a query")
         if self.select.find(exp.Window):
@@ -299,6 +332,20 @@ class _Select:
             self.view.remarks.append(
                 f"ORDER BY is left out: `constat query` sorts, `--order COLUMN` of `{name}`"
             )
+
+    def _is_asked(self, select: Any) -> bool:  # noqa: ANN401  a node of sqlglot
+        """Tell whether a query is this one, or one that IN or EXISTS of its WHERE asks."""
+        if select is self.select:
+            return True
+        exp, inside = self.exp, select.parent
+        inside = inside.parent if isinstance(inside, exp.Subquery) else inside
+        where = inside.find_ancestor(exp.Where, exp.Select)
+        return (
+            isinstance(inside, exp.In | exp.Exists)
+            and isinstance(where, exp.Where)
+            and where.parent is self.select
+            and {name for name, value in select.args.items() if value} <= _OF_INNER
+        )
 
     def _joined(self) -> Iterator[Any]:
         """Take the tables; yield what they are joined by."""
@@ -318,15 +365,19 @@ class _Select:
                 self._unite(self._place(column.name, last), self._first(column.name))
 
     def _use(self, table: Any) -> None:  # noqa: ANN401  a node of sqlglot
+        self.uses.append(_Use(self._stored(table), (table.alias or table.name).casefold()))
+
+    def _stored(self, table: Any) -> Stored:  # noqa: ANN401  a node of sqlglot
         if not isinstance(table, self.exp.Table):
             raise _RefusedError("a query inside of a query")
         wanted = table.name.casefold()
-        found = next((one for one in self.known if one.table == wanted), None)
+        named = (one for one in self.known if one.table == wanted)
+        found = min(named, key=lambda one: one.derived, default=None)
         if found is None:
             near = nearest(wanted, [one.table for one in self.known])
             hint = f"there is `{near}`" if near else "`constat catalog draft` declares a table"
             raise _RefusedError(f"the table `{table.name}`, which no predicate reads,", hint, table)
-        self.uses.append(_Use(found, (table.alias or table.name).casefold()))
+        return found
 
     def _parts(self, condition: Any) -> Iterator[Any]:  # noqa: ANN401  as above
         """Take a conjunction apart."""
@@ -463,9 +514,95 @@ class _Select:
         if isinstance(node, exp.Or) and not denied:
             sides = (self._condition(one, outside=outside) for one in (node.left, node.right))
             return f"({'; '.join(sides)})"
+        if isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
+            return self._asked(node, outside=outside, denied=denied)
         if isinstance(node, exp.Is) and not (denied and isinstance(node.expression, exp.Null)):
             raise _RefusedError("NULL", node=node)
         return self._compared(node, outside=outside, denied=denied)
+
+    def _asked(self, node: Any, *, outside: bool, denied: bool) -> str:  # noqa: ANN401  as above
+        """Write what a query of one table is asked for as an atom, or the negation of one."""
+        exp = self.exp
+        exists = isinstance(node, exp.Exists)
+        inner = (node.this if exists else node.args["query"]).find(exp.Select)
+        begun = inner.args.get("from_") or inner.args.get("from")
+        where, items = inner.args.get("where"), [one.unalias() for one in inner.expressions]
+        plain = isinstance(items[0], exp.Column | exp.Star | exp.Literal)
+        if begun is None or len(items) != 1 or not plain or exists == (where is None):
+            raise _RefusedError("a query inside of a query", node=inner)
+        use = _Use(self._stored(begun.this), begun.this.alias_or_name.casefold())
+        cells: dict[int, str] = {}
+        for condition in self._parts(where.this) if exists else ():
+            place, other = self._sides(condition, use)
+            if place in cells:
+                raise _RefusedError("a query inside of a query", node=inner)
+            cells[place] = self._cell(other, use, place, outside=outside)
+        if not exists:
+            place = self._inner(items[0], use)
+            cells = {place: self._cell(node.this, use, place, outside=outside)}
+        if denied:
+            self._deny(node, use, cells)
+        columns = use.stored.predicate.columns
+        listed = ", ".join(f"{columns[place].name} = {text}" for place, text in cells.items())
+        return f"{'!' if denied else ''}{use.stored.predicate.name}({listed})"
+
+    def _inner(self, column: Any, use: _Use) -> int:  # noqa: ANN401  as above
+        """Find the place of a column of a query that is asked; -1 where it is none of its table."""
+        if not isinstance(column, self.exp.Column) or column.table.casefold() not in {
+            "",
+            use.alias,
+        }:
+            return -1
+        names = use.stored.columns
+        return names.index(column.name.casefold()) if column.name.casefold() in names else -1
+
+    def _sides(self, condition: Any, use: _Use) -> tuple[int, Any]:  # noqa: ANN401  as above
+        """Take a column of a query that is asked, and what it is equal to, which is outside."""
+        if isinstance(condition, self.exp.EQ):
+            left, right = condition.left, condition.right
+            for side, other in ((left, right), (right, left)):
+                place = self._inner(side, use)
+                if place >= 0 and self._inner(other, use) < 0:
+                    return place, other
+        raise _RefusedError("a query inside of a query", node=condition)
+
+    def _cell(self, node: Any, use: _Use, place: int, *, outside: bool) -> str:  # noqa: ANN401  as above
+        """Write what a column of a query that is asked is equal to: a column, or a constant."""
+        if place < 0 or not isinstance(node, self.exp.Column | self.exp.Literal):
+            raise _RefusedError("a query inside of a query", node=node)
+        text, kind = self._value(node, outside=outside)
+        wanted = use.stored.predicate.columns[place].kind
+        if kind is not wanted:
+            sides = f"{kind.value} and {wanted.value}"
+            raise _RefusedError(f"`{node.sql()}`, compared as {sides},", node=node)
+        self._remark_letters(text.removeprefix("?"), kind)
+        return text
+
+    def _deny(self, node: Any, use: _Use, cells: Mapping[int, str]) -> None:  # noqa: ANN401  as above
+        """Refuse NOT IN where a NULL inside would leave no row; say what NOT EXISTS keeps."""
+        if isinstance(node, self.exp.In):
+            place, table = next(iter(cells)), use.stored.table
+            if place in use.stored.nullable:
+                alias = unused(f"other_{table}", [one.alias for one in self.uses])
+                column, outer = use.stored.columns[place], self._qualified(node.this)
+                what = f"NOT IN, where one NULL in `{table}.{column}` leaves no row,"
+                hint = f"write `NOT EXISTS (SELECT 1 FROM {table} {alias} WHERE"  # noqa: S608
+                hint += f" {alias}.{column} = {outer})`"
+                raise _RefusedError(what, hint, node)
+            return
+        for one in self.uses:
+            for place in sorted(one.stored.nullable & one.read.keys()):
+                name = one.stored.predicate.columns[place].name
+                if f"?{name}" in cells.values():
+                    self.view.remarks.append(
+                        f"where `{name}` is NULL, NOT EXISTS keeps the row in SQL; here it is left"
+                        " out, or not known"
+                    )
+
+    def _qualified(self, node: Any) -> str:  # noqa: ANN401  as above
+        """Write what stands outside so that a query inside takes it for no column of its own."""
+        alias = self.uses[self._of(node)[0]].alias if isinstance(node, self.exp.Column) else ""
+        return f"{alias}.{node.name}" if alias else str(node.sql())
 
     def _compared(self, node: Any, *, outside: bool, denied: bool) -> str:  # noqa: ANN401  as above
         exp, form = self.exp, type(node).__name__
@@ -518,7 +655,8 @@ class _Select:
             inner = item.this if isinstance(item, self.exp.Alias) else item
             text, kind = self._value(inner, outside=outside)
             wish = named[number] if number < len(named) else snake(_called(item, inner))
-            found.append(_Column(unused(wish, [one.name for one in found]), kind, text))
+            name = unused(wish, [one.name for one in found])
+            found.append(_Column(name, kind, text, self._may_be_null(inner)))
         having = self.select.args.get("having")
         tests = [] if having is None else list(self._parts(having.this))
         after = [self._condition(one, outside=True) for one in tests]
@@ -531,6 +669,13 @@ class _Select:
         else:
             self.body = [*self._atoms(), *self.body]
         return found
+
+    def _may_be_null(self, node: Any) -> bool:  # noqa: ANN401  as above
+        """Tell whether SQL may have NULL as the value of an expression."""
+        folds = {type(one).__name__ for one in node.walk()} & _FOLDED.keys()
+        places = [self._of(one) for one in node.find_all(self.exp.Column)]
+        within = any(place in self.uses[use].stored.nullable for use, place in places)
+        return bool(folds - {"Count"}) or (within and not folds)
 
     def _remark(self, items: Sequence[Any], *, merged: bool) -> None:
         """Say where equal rows, which SQL tells apart, are one row here."""
@@ -609,7 +754,9 @@ class _Select:
                 aliased = {each.alias: each.this for each in items if each.alias}
                 found.append(aliased.get(one.name, one))
         if not all(isinstance(one, self.exp.Column) for one in found):
-            raise _RefusedError("GROUP BY of what is no column")
+            part = next(one for one in found if not isinstance(one, self.exp.Column))
+            said = part.sql(dialect=self.view.dialect or None)[:60]
+            raise _RefusedError(f"GROUP BY of `{said}`, which is no column,", _GROUPED, part)
         return found
 
     def _gather(self, group: Sequence[Any]) -> None:
