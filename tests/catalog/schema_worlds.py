@@ -112,14 +112,15 @@ OURS = ("q", "given", "g", "t", "u", "r", "rows", "value", "number", "c0")
 """Names that queries around those of users have, or had."""
 
 
-def called_as_ours(text: str = "TEXT") -> list[str]:
+def called_as_ours(text: str = "TEXT", quote: str = "") -> list[str]:
     """Write tables that are called as what is written around a query, each with a NULL."""
     return [
         statement
         for name in OURS
+        for called in (f"{quote}{name}{quote}",)
         for statement in (
-            f"CREATE TABLE {name} (c0 INTEGER PRIMARY KEY, {name}2 {text}, v0 INTEGER NOT NULL)",
-            f"INSERT INTO {name} VALUES (1, 'a', 10), (2, NULL, 20)",
+            f"CREATE TABLE {called} (c0 INTEGER PRIMARY KEY, {name}2 {text}, v0 INTEGER NOT NULL)",
+            f"INSERT INTO {called} VALUES (1, 'a', 10), (2, NULL, 20)",
         )
     ]
 
