@@ -322,6 +322,13 @@ async def played(client: httpx2.AsyncClient, attack: Attack) -> tuple[list[str],
     return answers, status
 
 
+def tells(secret: str, text: str) -> bool:
+    """Whether a text has a secret; five digits within a hash are none."""
+    if not secret.isdigit():
+        return secret in text
+    return re.search(rf"(?<![0-9A-Fa-f]){secret}(?![0-9A-Fa-f])", text) is not None
+
+
 @pytest.mark.parametrize(
     ("attacks", "make", "stated"),
     [
@@ -358,7 +365,8 @@ def test_no_attack_over_authorisation_succeeds(
             # What the attacker has said may be repeated.
             said = json.dumps([(one.path, one.body) for one in attack.calls])
             for secret in SECRETS:
-                assert secret in said or secret not in "".join(told), (attack.name, secret, told)
+                told_it = tells(secret, "".join(told))
+                assert secret in said or not told_it, (attack.name, secret, told)
             answers[attack.name] = [alike(one) for one in told]
         assert len(answers) == len(attacks)
         found.append(answers)
