@@ -589,14 +589,14 @@ class _Select:
                 hint = f"write `NOT EXISTS (SELECT 1 FROM {table} {alias} WHERE"  # noqa: S608
                 hint += f" {alias}.{column} = {outer})`"
                 raise _RefusedError(what, hint, node)
-            return
-        for one in self.uses:
+        form = "NOT IN of no rows" if isinstance(node, self.exp.In) else "NOT EXISTS"
+        for number, one in enumerate(self.uses):
             for place in sorted(one.stored.nullable & one.read.keys()):
-                name = one.stored.predicate.columns[place].name
-                if f"?{name}" in cells.values():
+                if f"?{self._variable((number, place))}" in cells.values():
+                    name = one.stored.predicate.columns[place].name
                     self.view.remarks.append(
-                        f"where `{name}` is NULL, NOT EXISTS keeps the row in SQL; here it is left"
-                        " out, or not known"
+                        f"where `{one.alias}.{name}` is NULL, {form} keeps the row in SQL; here it"
+                        " is left out, or not known"
                     )
 
     def _qualified(self, node: Any) -> str:  # noqa: ANN401  as above

@@ -262,3 +262,35 @@ def test_what_a_source_compares_in_another_way_is_said(
     found = import_sql(f"SELECT name FROM town WHERE {condition}", "x.sql", [MYSQL], dialect)
     told = [one.message for one in found.diagnostics]
     assert any(said in one for one in told) if said else not any("`name`" in one for one in told)
+
+
+def _named(table: str, *, nullable: bool) -> Stored:
+    columns = (Column("name", "symbol", Kind.SYMBOL),)
+    return Stored(
+        Predicate(table, columns), table, ("name",), nullable=frozenset({0} if nullable else ())
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ("NOT EXISTS (SELECT 1 FROM lake l WHERE l.name = r.name)", "`r.name` is NULL, NOT EXISTS"),
+        ("r.name NOT IN (SELECT name FROM lake)", "`r.name` is NULL, NOT IN of no rows"),
+        ("NOT EXISTS (SELECT 1 FROM lake l WHERE l.name = t.name)", ""),
+        ("r.name IN (SELECT name FROM lake)", ""),
+    ],
+)
+def test_a_row_that_is_kept_for_its_null_is_told_whatever_its_variable_is_called(
+    condition: str, said: str
+) -> None:
+    known = [
+        _named("town", nullable=False),
+        _named("river", nullable=True),
+        _named("lake", nullable=False),
+    ]
+    query = f"SELECT t.name, r.name AS at FROM town t, river r WHERE t.name > 'A' AND {condition}"
+    found = import_sql(query, "x.sql", known, "sqlite")
+    told = [one.message for one in found.diagnostics if "is NULL" in one.message]
+    assert found.text
+    assert len(told) == bool(said)
+    assert all(said in one for one in told)
