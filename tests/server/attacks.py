@@ -9,6 +9,7 @@ rows, before any was tried; the one between them with the code at hand.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,6 +65,14 @@ SECRETS: Final = (
     *("123321", "77777", "66666", "KEEP-QUIET", "HUSH-HUSH", "FOURTH"),
     *("41111", "42222", "FLU-OF", "COLD-OF", "no-number", "PRIVATE-LIKE", "LISTED", "letters/b"),
 )
+
+
+def tells(secret: str, text: str) -> bool:
+    """Whether a text has a secret; five digits within a hash are none."""
+    if not secret.isdigit():
+        return secret in text
+    return re.search(rf"(?<![0-9A-Fa-f]){secret}(?![0-9A-Fa-f])", text) is not None
+
 
 FROM_THE_DOCUMENT: Final = (
     # Who comes in.

@@ -20,6 +20,7 @@ from tests.server.attacks import (
     SHAPES,
     Attack,
     Call,
+    tells,
 )
 from tests.server.test_server import served
 
@@ -320,13 +321,6 @@ async def played(client: httpx2.AsyncClient, attack: Attack) -> tuple[list[str],
         }
         answers.append(f"{status} {headers} {response.text}")
     return answers, status
-
-
-def tells(secret: str, text: str) -> bool:
-    """Whether a text has a secret; five digits within a hash are none."""
-    if not secret.isdigit():
-        return secret in text
-    return re.search(rf"(?<![0-9A-Fa-f]){secret}(?![0-9A-Fa-f])", text) is not None
 
 
 @pytest.mark.parametrize(

@@ -292,6 +292,22 @@ def by_change(operator: str, apart: str, speech: Speech = PLAIN) -> str:
     return speech.said(_BY if operator.endswith("=") else _BY_MORE_THAN, apart, way)
 
 
+def changes_tried(speech: Speech, count: int) -> str:
+    """Introduce the changes that were tried when it was decided; they are no part of the proof."""
+    each = (
+        speech.say("this change", "dieser Änderung")
+        if count == 1
+        else speech.say("any one of these changes", "jeder dieser Änderungen für sich")
+    )
+    return speech.say(
+        "With {0} the answer would have been yes. Computed by Constat when it was decided, not "
+        "proved by this certificate:",
+        "Mit {0} wäre die Antwort Ja gewesen. Von Constat bei der Entscheidung berechnet, von "
+        "dieser Bescheinigung nicht bewiesen:",
+        each,
+    )
+
+
 _LATER: Final = Spoken("later", "später")
 _EARLIER: Final = Spoken("earlier", "früher")
 _MORE_OF: Final = Spoken("more", "höher")

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import Spoken
-from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.account import account_of, changes_tried, reading_certificate
 from constat.proof.export.denial import MOST_REASONS, of_veiled
 from constat.proof.export.document import (
     capital,
@@ -209,21 +209,9 @@ def _changes(account: Account) -> str:
     said = [f"- {escaped(capital(one['text']))}." for one in account.document.changes]
     if not said:
         return ""
-    say = account.document.speech.say
-    each = (
-        say("this change", "dieser Änderung")
-        if len(said) == 1
-        else say("any one of these changes", "jeder dieser Änderungen für sich")
-    )
-    note = say(
-        "With {0} the answer would have been yes. Computed when it was decided, not proved by "
-        "this certificate:",
-        "Mit {0} wäre die Antwort Ja gewesen. Bei der Entscheidung berechnet, von dieser "
-        "Bescheinigung nicht bewiesen:",
-        each,
-    )
-    title = say("## What would change it", "## Was es ändern würde")
-    return "\n".join([title, "", note, "", *said])
+    speech = account.document.speech
+    title = speech.say("## What would change it", "## Was es ändern würde")
+    return "\n".join([title, "", changes_tried(speech, len(said)), "", *said])
 
 
 def _rests(account: Account) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive, Spoken
 from constat.proof.decoding import decode_row
-from constat.proof.export.account import by_change
+from constat.proof.export.account import by_change, changes_tried
 from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import capital, shortened
 from constat.proof.export.drawing import VERDICTS, rows_folded
@@ -432,20 +432,9 @@ def _tried(account: Account) -> str:
     said = [f"{text(capital(one['text']))}." for one in account.document.changes]
     if not said:
         return ""
-    say = account.document.speech.say
-    each = (
-        say("this change", "dieser Änderung")
-        if len(said) == 1
-        else say("any one of these changes", "jeder dieser Änderungen für sich")
-    )
-    title = say(
-        "With {0} the answer would have been yes. Computed by Constat when it was decided, "
-        "not proved by this certificate:",
-        "Mit {0} wäre die Antwort Ja gewesen. Von Constat bei der Entscheidung berechnet, von "
-        "dieser Bescheinigung nicht bewiesen:",
-        each,
-    )
-    return f"<p>{title}</p>{_short_list(account, said, say('changes', 'Änderungen'))}"
+    speech = account.document.speech
+    title = changes_tried(speech, len(said))
+    return f"<p>{title}</p>{_short_list(account, said, speech.say('changes', 'Änderungen'))}"
 
 
 def _chain(account: Account, root: int) -> list[int]:
