@@ -586,7 +586,8 @@ class _Select:
                 alias = unused(f"other_{table}", [one.alias for one in self.uses])
                 column, outer = use.stored.columns[place], self._qualified(node.this)
                 what = f"NOT IN, where one NULL in `{table}.{column}` leaves no row,"
-                hint = f"write `NOT EXISTS (SELECT 1 FROM {table} {alias} WHERE"  # noqa: S608
+                hint = "where NULL there should not count, write"
+                hint += f" `NOT EXISTS (SELECT 1 FROM {table} {alias} WHERE"  # noqa: S608
                 hint += f" {alias}.{column} = {outer})`"
                 raise _RefusedError(what, hint, node)
         form = "NOT IN of no rows" if isinstance(node, self.exp.In) else "NOT EXISTS"
@@ -718,18 +719,42 @@ class _Select:
                 )
 
     def _remark_nulls(self) -> None:
-        """Say what SQL leaves out and a rule does not know."""
-        open_ = dict.fromkeys(
-            f"`{use.stored.predicate.columns[place].name}`"
-            for use in self.uses
-            for place in sorted(use.read)
-            if use.stored.predicate.columns[place].attributes.get("null") in {"maybe", "unknown"}
-        )
+        """Say what SQL does with NULL: a rule leaves it out, or does not know it."""
+        outputs = self._outputs()
+        kept: dict[str, None] = {}
+        open_: dict[str, None] = {}
+        for use in self.uses:
+            for place in sorted(use.read):
+                column = use.stored.predicate.columns[place]
+                name, null = f"`{column.name}`", column.attributes.get("null")
+                if null and (outputs is None or use.stored.columns[place] in outputs):
+                    kept[name] = None
+                elif null in {"maybe", "unknown"}:
+                    open_[name] = None
+        if kept:
+            self.view.remarks.append(
+                f"SQL keeps a row, or a group, whose {', '.join(kept)} is NULL; here it is not"
+                " known, or left out where `@[null = none]` stands before the column"
+            )
         if open_:
             self.view.remarks.append(
                 f"SQL leaves out what is NULL in {', '.join(open_)}; here it is not known, until"
                 " `@[null = none]` stands before the column"
             )
+
+    def _outputs(self) -> frozenset[str] | None:
+        """Name the columns that are selected or grouped by, and not compared; `None` for `*`."""
+        exp, args = self.exp, self.select.args
+        if any(one.is_star for one in self.select.expressions):
+            return None
+        tested = [args.get("where"), args.get("having"), *args.get("joins", ())]
+        compared = {
+            one.name.casefold() for part in tested if part for one in part.find_all(exp.Column)
+        }
+        given = [*self.select.expressions, *filter(None, [args.get("group")])]
+        found = (one for part in given for one in part.find_all(exp.Column))
+        selected = (one for one in found if not one.find_ancestor(exp.AggFunc))
+        return frozenset(one.name.casefold() for one in selected) - compared
 
     def _starred(self, item: Any) -> Iterator[Any]:  # noqa: ANN401  a node of sqlglot
         """Write out `*`."""

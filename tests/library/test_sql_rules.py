@@ -294,3 +294,31 @@ def test_a_row_that_is_kept_for_its_null_is_told_whatever_its_variable_is_called
     assert found.text
     assert len(told) == bool(said)
     assert all(said in one for one in told)
+
+
+@pytest.mark.parametrize(
+    ("query", "kept", "left_out"),
+    [
+        ("SELECT name, people FROM town", True, False),
+        ("SELECT people, COUNT(*) AS n FROM town GROUP BY people", True, False),
+        ("SELECT * FROM town", True, False),
+        ("SELECT name FROM town WHERE people > 5", False, True),
+        ("SELECT people FROM town WHERE people > 5", False, True),
+        ("SELECT SUM(people) AS n FROM town", False, True),
+        ("SELECT name FROM town", False, False),
+    ],
+)
+@pytest.mark.parametrize("null", ["maybe", "none"])
+def test_what_sql_does_with_null_is_told_as_it_is(
+    query: str, *, kept: bool, left_out: bool, null: str
+) -> None:
+    columns = (
+        Column("name", "symbol", Kind.SYMBOL),
+        Column("people", "number", Kind.NUMBER, attributes={"null": null}),
+    )
+    town = Predicate("town", columns, attributes={"key": "name"})
+    known = [Stored(town, "town", ("name", "people"))]
+    told = [one.message for one in import_sql(query, "x.sql", known, "sqlite").diagnostics]
+    assert any("SQL keeps a row, or a group, whose `people`" in one for one in told) is kept
+    said = any("SQL leaves out what is NULL in `people`" in one for one in told)
+    assert said is (left_out and null == "maybe")

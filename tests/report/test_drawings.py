@@ -255,6 +255,13 @@ def test_markdown_says_what_the_first_screen_says_and_numbers_the_steps() -> Non
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
 
 
+def test_a_rule_that_may_still_give_a_row_is_drawn_as_open() -> None:
+    drawn = to_dot(good()["unresolved"])
+    assert "rule 1 of vip, not met" in drawn
+    assert "rule 2 of vip, open" in drawn
+    assert "rule 2 of vip, not met" not in drawn
+
+
 def test_markdown_lists_what_is_assumed_and_what_is_missing() -> None:
     assert "alice says tier(C3, gold) (confidence 0.9)" in to_markdown(good()["under"])
     missing = (

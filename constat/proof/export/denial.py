@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis.attributes import NO_REASON, reason_codes
@@ -35,6 +36,19 @@ if TYPE_CHECKING:
     from constat.proof.sentences import Speech
     from constat.proof.whynot import Attempt
 
+ATTEMPTED: Final = MappingProxyType(
+    {
+        "failed": Spoken("does not give it", "ergibt es nicht"),
+        "open": Spoken(
+            "may give it, but something is unknown", "kann es ergeben, doch etwas ist unbekannt"
+        ),
+        "not tried": Spoken(
+            "was not followed: too many possibilities",
+            "wurde nicht verfolgt: zu viele Möglichkeiten",
+        ),
+    }
+)
+"""What became of a rule that was tried for a row, by the state of the attempt."""
 MOST_REASONS: Final = 4
 """How many principal reasons a notice gives."""
 _MOST_CONCLUSIONS: Final = 40

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen, slotted
 from constat.logic import Spoken
+from constat.proof.export.denial import ATTEMPTED
 from constat.proof.export.document import origin_of, rule_title, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 
@@ -269,8 +270,9 @@ class _Sketch:
         wanted: list[tuple[int, int]] = []
         for at, one in enumerate(self.account.denial):
             for number, path in enumerate(one.paths):
-                label = self.say("{0}, not met", "{0}, nicht erfüllt", self.rule(path.attempt.rule))
-                said = path.attempt.sentence or self.say("does not give it", "ergibt es nicht")
+                state = path.attempt.state
+                label = self.attempted(state, self.rule(path.attempt.rule))
+                said = path.attempt.sentence or self.account.document.speech.said(ATTEMPTED[state])
                 name = f"path{at}_{number}"
                 here = self.add(name, Figure(name, RULE, label, shortened(said)))
                 self.edges.append((self.places["denied", at], here))
@@ -280,6 +282,16 @@ class _Sketch:
                     wanted.append((here, steps[path.attempt.sentence]))
         self.below([step for _, step in wanted])
         self.edges += [(here, self.places[step]) for here, step in wanted if step in self.places]
+
+    def attempted(self, state: str, rule: str) -> str:
+        """Say shortly what became of a rule that does not give a row."""
+        match state:
+            case "failed":
+                return self.say("{0}, not met", "{0}, nicht erfüllt", rule)
+            case "open":
+                return self.say("{0}, open", "{0}, offen", rule)
+            case _:
+                return self.say("{0}, not followed", "{0}, nicht verfolgt", rule)
 
     def below(self, wanted: list[int]) -> None:
         """Draw these steps, and all that they rest on."""

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import Spoken
 from constat.proof.export.account import account_of, changes_tried, reading_certificate
-from constat.proof.export.denial import MOST_REASONS, of_veiled
+from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, of_veiled
 from constat.proof.export.document import (
     capital,
     isolated,
@@ -42,18 +40,6 @@ _MARKUP: Final = re.compile(r"([\\`_\[\]{}|~^=$]|(?<! )\*|\*(?! ))")
 _CODED: Final = re.compile(r"[&<>@#]|(?<=[A-Za-z]):(?=/)|(?<=www)\.")
 _BLOCK: Final = re.compile(r"\A[-+ ]|\A[0-9]{1,9}(?=[.)](?:\s|\Z))")
 _FENCE: Final = re.compile(r"`+")
-_STATES: Final = MappingProxyType(
-    {
-        "failed": Spoken("does not give it", "ergibt es nicht"),
-        "open": Spoken(
-            "may give it, but something is unknown", "kann es ergeben, doch etwas ist unbekannt"
-        ),
-        "not tried": Spoken(
-            "was not looked at: too many possibilities",
-            "wurde nicht verfolgt: zu viele Möglichkeiten",
-        ),
-    }
-)
 
 
 @reading_certificate()
@@ -275,8 +261,7 @@ def _attempted(attempt: Attempt, speech: Speech) -> str:
     left = speech.counted(len(attempt.untried), "more condition")
     behind = speech.say("; not tried: {0}", "; nicht angesehen: {0}", left)
     behind = behind if attempt.untried else ""
-    spoken = _STATES.get(attempt.state)
-    state = speech.said(spoken) if spoken else attempt.state
+    state = speech.said(ATTEMPTED[attempt.state])
     return f"- {escaped(attempt.rule)} {state}{reason}{needed}{behind}"
 
 

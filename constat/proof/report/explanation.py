@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import by_change, changes_tried
-from constat.proof.export.denial import MOST_REASONS, decisive, of_veiled
+from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import capital, shortened
 from constat.proof.export.drawing import VERDICTS, rows_folded
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
@@ -1230,20 +1230,14 @@ def _conclusion(account: Account, place: int, told: set[int]) -> str:
     return f"<p>{text(capital(said))}{'' if open_goal else '.'}</p><ol class=attempts>{items}</ol>"
 
 
+_SIGNS: Final = MappingProxyType({"failed": "✗", "open": "?"})
+
+
 def _path(account: Account, path: Path, told: set[int]) -> str:
     """Say of a rule what stops it, in words; what the rule's text says stands behind it."""
     attempt, say = path.attempt, account.document.speech.say
-    states = {
-        "failed": say("✗ does not give it", "✗ ergibt es nicht"),
-        "open": say(
-            "? may give it, but something is unknown", "? kann es ergeben, doch etwas ist unbekannt"
-        ),
-    }
-    skipped = say(
-        "○ was not followed: too many possibilities",
-        "○ wurde nicht verfolgt: zu viele Möglichkeiten",
-    )
-    state = states.get(attempt.state, skipped)
+    sign = _SIGNS.get(attempt.state, "○")
+    state = f"{sign} {account.document.speech.said(ATTEMPTED[attempt.state])}"
     reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
     codes = ", ".join(text(one.code) for one in path.reasons)
     named = say("codes", "Zeichen") if path.reasons[1:] else say("code", "Zeichen")
