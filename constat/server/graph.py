@@ -1,19 +1,21 @@
 """GraphQL, made of the table of operations: one field for each, with the same checks and answers.
 
 In: documents with variables. Out: results as the specification of GraphQL gives them. Invariants:
-a field does what its operation does over REST, for the same callers, and nothing else; what may be
-asked in one document is bounded in depth, words, and number of operations. Introspection stays on:
-the schema is public, as `constat/server/schema.graphql`, and says nothing of a project.
+a field does what its operation does over REST, for the same callers, and nothing else; the fields
+of one document are answered one after another, as they stand; what may be asked in one document is
+bounded in depth, words, and number of operations. Introspection stays on: the schema is public, as
+`constat/server/schema.graphql`, and says nothing of a project.
 """
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import inspect
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import make_dataclass
+from dataclasses import field, make_dataclass
 from functools import cache
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Final
@@ -53,6 +55,8 @@ class Context:
     perform: Callable[[Operation, Arguments], Awaitable[JsonObject]]
     follow: Callable[[Operation, Arguments], AsyncIterator[Event]]
     asked: list[str]
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Whose turn it is; a lock is taken in the order in which it was asked for."""
 
     def count(self, name: str) -> None:
         """Count an operation; raises `GraphQLError` where there are too many in one document."""
@@ -138,7 +142,9 @@ def _field(one: Operation, types: _Types) -> Any:  # noqa: ANN401  a field of St
     async def answer(info: Info[Context, None], **given: object) -> JsonObject:
         info.context.count(one.name)
         told = {name: value for name, value in given.items() if value is not None}
-        return await info.context.perform(one, told)
+        # Each proof has an entry of the log, and a field may show what another wrote.
+        async with info.context.turn:
+            return await info.context.perform(one, told)
 
     resolver: Any = answer
     resolver.__signature__ = _signature(one, types)

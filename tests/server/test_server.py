@@ -540,6 +540,36 @@ def test_a_field_answers_what_its_operation_answers(still_shop: Path) -> None:
     assert lines[0]["who"] == "viewer"
 
 
+def test_fields_of_a_document_are_answered_in_its_order(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first field waits for does not let another take its entry of the log."""
+    with (shop / "constat.yaml").open("a") as file:
+        file.write("log: {on: true}\n")
+    seen, waits = Service.as_seen, [0.2, 0.0, 0.1, 0.0, 0.0, 0.0]
+
+    async def slow(self: Service, role: str, caller: str) -> Service:
+        await asyncio.sleep(waits.pop(0))
+        return await seen(self, role, caller)
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        goal = '(goal: "is_vip(C001)") { certificate }'
+        document = (
+            f"{{ before: log {{ total }} b: prove{goal} a: why{goal} after: log {{ total }} }}"
+        )
+        data = (await graphed(client, document, role="admin"))["data"]
+        # The log begins with an entry of its own.
+        assert (data["before"]["total"], data["after"]["total"]) == (0, 3)
+        for number, name in enumerate("ba", 1):
+            place = data[name]["certificate"].replace("certificate/", "/v1/certificates/")
+            found = await client.get(place, headers=of("admin"))
+            assert f"entry {number} of the log" in found.text
+
+    monkeypatch.setattr(Service, "as_seen", slow)
+    served(shop, work)
+    assert not waits
+
+
 TOO_MUCH: dict[str, str] = {
     "deep": "{ __schema" + "{ types { fields { type" * 5 + "{ name }" + "}}}" * 5 + "} }",
     "long": "{ healthy" + " x" * 5_000 + " }",
