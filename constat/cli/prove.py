@@ -8,7 +8,7 @@ from functools import wraps
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -56,7 +56,7 @@ class Search:
     minimal: str | None
     budget: float
     as_of: str | None
-    counterfactuals: bool
+    counterfactuals: bool | None
 
 
 @frozen
@@ -94,9 +94,10 @@ _OPTIONS = (
         "--as-of", metavar="TIME", help="Answer from what was recorded at a time, in UTC."
     ),
     click.option(
-        "--counterfactuals",
-        is_flag=True,
-        help='Try small changes of rows that turn a "no"; the certificate lists them, unproved.',
+        "--counterfactuals/--no-counterfactuals",
+        default=None,
+        help='Try small changes of rows that turn a "no"; the certificate lists them, unproved. '
+        "By default a few, where a certificate is written and the answer read little.",
     ),
     format_option,
     click.option("--certificate", metavar="FILE", help="Write the certificate to FILE."),
@@ -431,7 +432,7 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
             as_of=search.as_of,
             observe=observe,
             log=log,
-            counterfactuals=search.counterfactuals,
+            counterfactuals=_changes_tried(search, shown),
         )
     try:
         told = _prove_put_away(session, result, shown.certificate, keep=shown.keep)
@@ -446,6 +447,14 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
         note_unapproved(result)
         note_warned(session)
     return result.exit_code
+
+
+def _changes_tried(search: Search, shown: Shown) -> bool | Literal["cheap"] | None:
+    """Say which changes of a "no" are tried: cheap ones where its certificate is put away."""
+    put_away = shown.certificate is not None or shown.keep
+    if search.counterfactuals is None and put_away and search.as_of is None:
+        return "cheap"
+    return search.counterfactuals
 
 
 def _prove_print(session: Session, result: Result, shown: Shown) -> None:

@@ -1470,8 +1470,11 @@ class RuleWords:
             nouns[variable] = Noun(way if bare else speech.said(_COLUMN, way))
         return cls(rule, predicates, nouns, speech)
 
-    def says(self) -> str:
-        """Return the rule's own words, with columns for the places of values; empty for none."""
+    def says(self, known: Mapping[str, str] = MappingProxyType({})) -> str:
+        """Return the rule's own words; empty for none.
+
+        In the places of variables are the values that are known, and columns for the others.
+        """
         template = self.speech.template(self.rule.attributes, "says") or ""
         columns = self.predicates[self.rule.head.predicate].columns
         head = zip(columns, self.rule.head.terms, strict=True)
@@ -1480,9 +1483,11 @@ class RuleWords:
         values: dict[str, str] = {
             name.lstrip("?"): Noun(self.speech.said(_COLUMN, words(name))) for name in every
         }
-        return fill(
-            template, values | {one.name: self.term(t) for one, t in head} | dict(self.nouns)
-        )
+        columns_of_head = {
+            one.name: known.get(t.name, self.term(t)) if isinstance(t, Variable) else self.term(t)
+            for one, t in head
+        }
+        return fill(template, values | columns_of_head | dict(self.nouns) | dict(known))
 
     def contradicted(self) -> tuple[tuple[str, str], ...]:
         """Give what its words say of two values, and what is checked of them instead.

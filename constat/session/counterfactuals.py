@@ -2,8 +2,8 @@
 
 In: a goal that does not hold, its certificate, and somebody to answer it in a supposed world.  Out:
 changes after which the goal holds: a row less, or a number that differs by what was lacking.
-Invariants: nothing is told that `what-if` has not confirmed; only rows that sources gave are
-changed, never a setting of the project; the tries are counted and timed.
+Invariants: nothing is told that the supposed world of `what-if` has not confirmed; only rows that
+sources gave are changed, never a setting of the project; the tries are counted and timed.
 
 Example: of ``approved(A102)``, 58 above what is allowed: ``loan(L2, P2, 252)`` in place of
 ``loan(L2, P2, 310)``, or no ``loan(L3, P2, 180.5)``.
@@ -16,7 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError
-from constat.evaluation import Verdict
+from constat.evaluation import Origin, Verdict
 from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.proof.decoding import decode_row
@@ -25,14 +25,20 @@ from constat.proof.sentences import describe_fact, is_left_out, show_value, word
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from constat.evaluation import Call
     from constat.logic import OpenRow, Predicate
     from constat.proof.export.account import Account
-    from constat.session.hypotheses import WhatIf
 
 MOST_TRIED: Final = 24
 _SECONDS: Final = 10.0
+# What is cheap enough to be tried without being asked for: the answer itself read little, none of
+# it from a model or over an API, and so many tries take some ten milliseconds each.
+MOST_CHEAP: Final = 12
+_MOST_ROWS: Final = 1_000
+_MOST_CALLS: Final = 100
+_CHEAP: Final = frozenset({Origin.CONFIG, Origin.DATABASE, Origin.USER_PROVIDED, Origin.DERIVED})
 _HELD: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 _NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL})
 _OF_SOURCES: Final = frozenset({"DATABASE", "API", "DOCUMENT"})
@@ -62,23 +68,40 @@ class Counterfactuals:
     stopped: bool
 
 
-def counterfactuals(certificate: bytes, ask: Callable[[str, str], WhatIf]) -> Counterfactuals:
-    """Try changes of the rows that a refusal shows; ``ask`` answers with one less and one more."""
+def is_cheap(calls: Sequence[Call]) -> bool:
+    """Tell whether an answer read so little, of such sources, that it can be asked a few times."""
+    portions = [portion for call in calls for portion in call.answer.portions]
+    return (
+        len(calls) <= _MOST_CALLS
+        and sum(len(one.rows) for one in portions) <= _MOST_ROWS
+        and all(one.evidence.origin in _CHEAP for one in portions)
+        and not any(call.answer.openings for call in calls)
+    )
+
+
+def counterfactuals(
+    certificate: bytes, ask: Callable[[str, str, float], Verdict], most: int = MOST_TRIED
+) -> Counterfactuals:
+    """Try changes of the rows that a refusal shows, so many at most.
+
+    ``ask`` gives the verdict with one row less and one more, within so many seconds.
+    """
     account = account_of(certificate)
     until = time.monotonic() + _SECONDS
     found: list[Counterfactual] = []
     tried = 0
     for text, remove, add in _candidates(account):
-        if tried >= MOST_TRIED or time.monotonic() > until:
+        left = until - time.monotonic()
+        if tried >= most or left <= 0:
             return Counterfactuals(tuple(found), tried, stopped=True)
         tried += 1
         try:
-            answer = ask(remove, add)
+            verdict = ask(remove, add, left)
         except ConstatError:
             # What cannot be supposed is no change that anybody could make.
             continue
-        if answer.verdict in _HELD:
-            found.append(Counterfactual(text, remove, add, answer.verdict))
+        if verdict in _HELD:
+            found.append(Counterfactual(text, remove, add, verdict))
     return Counterfactuals(tuple(found), tried, stopped=False)
 
 

@@ -202,11 +202,7 @@ def what_if(
 ) -> WhatIf:
     """Answer a goal in both worlds. Raises `ConstatError` for what cannot be supposed."""
     parts = parts.begun()
-    changed = suppose_rules(parts.program, supposed.rules, parts.project.rule_roots, parts.texts)
-    overlay = read_suppositions(supposed, changed.program, parts.project)
-    overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
-    # What is supposed not to be is a row by all its columns.
-    whole = frozenset(one.predicate for one in overlay.removed)
+    changed, overlay, whole = _supposed(parts, supposed)
     real = _goal(parts, goal, whole, query=query)
     other = _goal(replace(parts, program=changed.program), goal, whole, query=query)
 
@@ -232,6 +228,37 @@ def what_if(
         found.uncompared,
         next((why for one in (before, after) if (why := one.stopped)), ""),
     )
+
+
+def supposed_verdict(
+    parts: SessionParts, goal: str, supposed: Suppositions, seconds: float
+) -> Verdict:
+    """Give the verdict of `what_if` alone: the supposed world is evaluated, and nothing compared.
+
+    Raises `ConstatError` for what cannot be supposed.
+    """
+    parts = replace(parts, limits=parts.limits.at_most(seconds)).begun()
+    changed, overlay, whole = _supposed(parts, supposed)
+    asked = _goal(replace(parts, program=changed.program), goal, whole, query=False)
+
+    def answered(tiers: Tiers) -> Verdict:
+        with tiers.anew():
+            changed_externals = overlaid(tiers.externals, asked.program, overlay)
+            there = (asked.program, asked.atom, changed_externals, parts.limits)
+            return decide(parts.engine, *there, observe=parts.observe).verdict
+
+    return parts.evaluated(None, answered)
+
+
+def _supposed(
+    parts: SessionParts, supposed: Suppositions
+) -> tuple[SupposedProgram, Overlay, frozenset[str]]:
+    """Give the changed rules, what is supposed of rows, and of which predicates whole rows."""
+    changed = suppose_rules(parts.program, supposed.rules, parts.project.rule_roots, parts.texts)
+    overlay = read_suppositions(supposed, changed.program, parts.project)
+    # What is supposed not to be is a row by all its columns.
+    whole = frozenset(one.predicate for one in overlay.removed)
+    return changed, Overlay(overlay.added, overlay.removed, changed.dropped), whole
 
 
 def _goal(parts: SessionParts, goal: str, whole: Collection[str], *, query: bool) -> AskedGoal:

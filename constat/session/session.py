@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar
 
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
@@ -420,7 +420,7 @@ class Session:
         observe: Observer | None = None,
         log: LogAs | None = None,
         require_confirmed: bool = False,
-        counterfactuals: bool = False,
+        counterfactuals: bool | Literal["cheap"] | None = None,
     ) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`, or the goal of a question (see `ask`).
 
@@ -429,8 +429,10 @@ class Session:
         facts are those that were recorded then. `observe` receives the events of this evaluation.
         With `log`, or where the project has a log of decisions, the result is written down before
         it is given. With `counterfactuals` the certificate of a "no" tells which small changes of
-        rows were tried and turn it; `ValueError` with `question` or `as_of`. Raises `ConstatError`
-        for mistakes of goal, rules and configuration, and where it cannot be written down.
+        rows were tried and turn it: `"cheap"` tries a few of an answer that read little, from no
+        model and no API; so does `None` where the result is written down. `ValueError` with
+        `question` or `as_of`. Raises `ConstatError` for mistakes of goal, rules and configuration,
+        and where it cannot be written down.
         """
         if counterfactuals and (question is not None or as_of is not None):
             raise ValueError("changes are tried for a goal, with the facts of the present")
@@ -451,7 +453,7 @@ class Session:
         as_of: str | None,
         observe: Observer | None,
         log: LogAs | None,
-        counterfactuals: bool,
+        counterfactuals: bool | Literal["cheap"] | None,
     ) -> Result:
         asked = read_goal(goal, self.program)
         self._asker = None if log is None else log.by
@@ -471,8 +473,10 @@ class Session:
             result = self._decide_as_of(
                 asked, as_of, exhaust=exhaust, minimal=minimal, observe=observe
             )
+        if counterfactuals is None:
+            counterfactuals = "cheap" if logged and as_of is None else False
         if counterfactuals:
-            result = self._with_changes(result)
+            result = self._with_changes(result, cheaply=counterfactuals == "cheap")
         return result if options is None else self.decisions.write(result, options)
 
     def _libraries(self) -> tuple[str, ...]:
@@ -1120,22 +1124,29 @@ class Session:
             return Counterfactuals((), 0, stopped=False)
         return self._tried(refused.result)
 
-    def _with_changes(self, result: Result) -> Result:
+    def _with_changes(self, result: Result, *, cheaply: bool) -> Result:
         """Give the result of a "no" with the changes that turn it, for its certificate."""
+        from constat.session.counterfactuals import is_cheap  # noqa: PLC0415  loaded when it is used
+
         if result.verdict not in {Verdict.DISPROVED, Verdict.DISPROVED_UNDER}:
             return result
-        changes = tuple(one.as_json() for one in self._tried(result).found)
+        if cheaply and not is_cheap(result.calls):
+            return result
+        changes = tuple(one.as_json() for one in self._tried(result, cheaply=cheaply).found)
         return result.told_with(changes)
 
-    def _tried(self, result: Result) -> Counterfactuals:
-        from constat.session.counterfactuals import counterfactuals  # noqa: PLC0415  loaded when it is used
+    def _tried(self, result: Result, *, cheaply: bool = False) -> Counterfactuals:
+        from constat.session.counterfactuals import MOST_CHEAP, MOST_TRIED, counterfactuals  # noqa: PLC0415  loaded when it is used
+        from constat.session.hypotheses import supposed_verdict  # noqa: PLC0415  loaded when it is used
+        from constat.session.suppositions import Suppositions  # noqa: PLC0415  loaded when it is used
 
-        return counterfactuals(
-            result.certificate,
-            lambda remove, add: self.what_if(
-                result.goal, remove=[remove] if remove else [], add=[add] if add else []
-            ),
-        )
+        parts = self._parts()
+
+        def ask(remove: str, add: str, seconds: float) -> Verdict:
+            supposed = Suppositions((add,) if add else (), (remove,) if remove else (), (), ())
+            return supposed_verdict(parts, result.goal, supposed, seconds)
+
+        return counterfactuals(result.certificate, ask, MOST_CHEAP if cheaply else MOST_TRIED)
 
     @traced
     def what_if(  # noqa: PLR0913  each kind of supposition has a name

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat.check import check_certificate
-from constat.evaluation import Verdict
+from constat.evaluation import Call, Origin, Portion, Verdict
 from constat.project.settings import Sight, SightOf
 from constat.proof.export.account import account_of
 from constat.proof.formats import format_named, write_format
@@ -18,6 +20,8 @@ from constat.proof.redaction import finished
 from constat.proof.report.markup import checker_source
 from constat.proof.report.pdf import paper
 from constat.session import Session
+from constat.session.counterfactuals import is_cheap
+from constat.session.options import LogAs
 from constat.session.redacting import Hiding, make_view
 from tests.cli.running import run
 from tests.examples.projects import ROOT, readme_goals
@@ -212,6 +216,52 @@ def test_the_command_freezes_changes(tmp_path: Path) -> None:
     assert len(json.loads(file.read_bytes())["record"]["changes"]) == 4
     for other in ("--all", "--as-of=2026-01-01"):
         assert run("prove", "approved(A102)", "--counterfactuals", other, *where).code == 2
+
+
+def test_a_few_changes_are_tried_where_a_certificate_is_written(tmp_path: Path) -> None:
+    file, where = tmp_path / "a.json", ("--project", str(PROJECT))
+    told = []
+    for option in ((), ("--no-counterfactuals",), ("--counterfactuals",)):
+        assert run("prove", "approved(A102)", "--certificate", str(file), *option, *where).code == 5
+        told.append(json.loads(file.read_bytes())["record"].get("changes", []))
+        assert check_certificate(file.read_bytes()).accepted
+    few, none, every = told
+    assert few
+    assert few == every[: len(few)]
+    assert not none
+    # Whoever wants the verdict alone waits for nothing.
+    assert "change" not in run("prove", "approved(A102)", *where).err
+    with Session(PROJECT) as session:
+        assert "changes" not in json.loads(session.prove("approved(A102)").certificate)["record"]
+
+
+def test_what_is_decided_on_record_freezes_changes(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "rules", tmp_path / "rules")
+    project = tmp_path / "examples" / "lending"
+    shutil.copytree(PROJECT, project, ignore=shutil.ignore_patterns(".constat"))
+    with Session(project) as session:
+        logged = session.prove("approved(A102)", log=LogAs(by="alice"))
+        assert json.loads(logged.certificate)["record"]["changes"]
+        assert session.decisions.certificate(session.decisions.find("1")) == logged.certificate
+        plain = session.prove("approved(A102)", log=LogAs(by="alice"), counterfactuals=False)
+        assert "changes" not in json.loads(plain.certificate)["record"]
+
+
+def test_changes_are_not_tried_unasked_where_much_or_a_model_was_read() -> None:
+    with Session(PROJECT) as session:
+        calls = session.prove("approved(A102)").calls
+    assert is_cheap(calls)
+    (first, *_) = (one for one in calls if one.answer.portions)
+    (portion, *_) = first.answer.portions
+
+    def with_portion(other: Portion) -> Call:
+        return replace(first, answer=replace(first.answer, portions=(other,)))
+
+    many = replace(portion, rows=portion.rows * 1_001)
+    said = replace(portion, evidence=replace(portion.evidence, origin=Origin.LLM_KNOWLEDGE))
+    asked = replace(portion, evidence=replace(portion.evidence, origin=Origin.API))
+    for other in (many, said, asked):
+        assert not is_cheap([*calls, with_portion(other)])
 
 
 def test_changes_show_nothing_that_the_caller_may_not_see(tmp_path: Path) -> None:

@@ -243,7 +243,8 @@ def test_a_rule_that_was_applied_is_told_with_the_values_of_this_case() -> None:
     shown = said(duty())
     assert "In its words, here: “30 hours are at most 60, and no fatigue was reported.”" in shown
     refused = said(duty(rules=DUTY.replace("?before <= 60", "?before <= 20")))
-    assert "In its words: “The hours are at most 60, and no fatigue was reported.”" in refused
+    asked = "What it asks here, in its words: “30 hours are at most 60, and no fatigue was reported"
+    assert f"{asked}.” What it requires does not hold." in refused
 
 
 def test_what_words_deny_is_quoted_as_it_stands() -> None:

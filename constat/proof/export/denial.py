@@ -11,7 +11,7 @@ Example: of ``is_vip(C002)``: rule VIP1 stops at ``?total > ?threshold``, 100,00
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -28,7 +28,7 @@ from constat.proof.render import printable
 from constat.proof.sentences import PLAIN, deny_fact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from constat.logic import OpenRow
     from constat.proof.export.document import Document
@@ -84,7 +84,8 @@ class Path:
     """A rule of a conclusion: how far it gets, the conclusion below what stops it, its reasons.
 
     ``veiled`` are reasons of which a view does not tell whether they are some; ``lacks`` are the
-    sentences of all that fails, each with the operator and how far it is off where it compares.
+    sentences of all that fails, each with the operator and how far it is off where it compares;
+    ``values`` are those of the rule's variables as far as it gets, as people read them.
     """
 
     attempt: Attempt
@@ -92,6 +93,7 @@ class Path:
     reasons: tuple[Reason, ...]
     veiled: tuple[Reason, ...] = ()
     lacks: tuple[tuple[str, str, str], ...] = ()
+    values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @frozen
@@ -161,9 +163,8 @@ class _Walk:
             said = dict.fromkeys(
                 (told.sentence, told.required.partition(" ")[0], told.distance) for told in lacks
             )
-            paths.append(
-                Path(attempt, below, reasons, veiled, tuple(one for one in said if one[0]))
-            )
+            told = tuple(one for one in said if one[0])
+            paths.append(Path(attempt, below, reasons, veiled, told, one.shown()))
         denied_so = deny_fact(declared, row, self.document.speech)
         return Conclusion(shortened(denied_so), tuple(paths))
 

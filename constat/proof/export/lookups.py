@@ -513,6 +513,15 @@ class Attempting:
         reached = sum(set(one.places) <= held for one in self.written)
         return self.stopped(reached, order[furthest[0]], furthest[1])
 
+    def shown(self) -> dict[str, str]:
+        """Give the values that the rule's variables have where it stops, as people read them."""
+        if self.stop is None:
+            return {}
+        known = self.instance(self.stop_binding)
+        told = {name: slot for name, slot in known.values.items() if slot is not OPEN}
+        shown = replace(known, values=told).shown()
+        return {name: shown[name] for name in told}
+
     def failing(self) -> Iterator[int]:
         """Yield the place that stops the rule, and those behind it that fail whatever it is."""
         if self.stop is None:

@@ -586,6 +586,25 @@ def _approved_in_all(document: Document, places: Sequence[int]) -> str:
     )
 
 
+def _tried_here(account: Account, rule: str) -> Path | None:
+    """Return how far a rule got that does not give what was asked, where it bound any value."""
+    paths = (path for one in account.denial for path in one.paths)
+    return next((one for one in paths if one.attempt.rule == rule and one.values), None)
+
+
+def _asked_here(path: Path, says: str, speech: Speech) -> str:
+    """Say in a rule's words what it asks of this case, and that what it requires is not so."""
+    words = speech.say(
+        "What it asks here, in its words: “{0}.”",
+        "Was sie hier fragt, in ihren Worten: „{0}.“",
+        text(capital(says)),
+    )
+    if path.attempt.state != "failed":
+        return words
+    not_so = speech.say("What it requires does not hold.", "Was sie verlangt, trifft nicht zu.")
+    return f"{words} {not_so}"
+
+
 def _rule_said(account: Account, place: int) -> str:
     """Say of a rule who wrote, owns and approved it, then its words beside what it requires."""
     document = account.document
@@ -595,8 +614,11 @@ def _rule_said(account: Account, place: int) -> str:
     says = told.says()
     # Where the proof applies it, what it says of this case; its conditions are told for every case.
     here = next((one.reasoning for one in account.steps if one.rule == place), "") if says else ""
+    path = _tried_here(account, rule.id) if says else None
     if here:
         words = say("In its words, here: “{0}.”", "Ihre Worte hier: „{0}.“", text(capital(here)))
+    elif path is not None:
+        words = _asked_here(path, told.says(path.values), document.speech)
     elif says:
         words = say("In its words: “{0}.”", "In ihren Worten: „{0}.“", text(capital(says)))
     else:
