@@ -671,10 +671,15 @@ def describe_some(
         said = fill(head, shown)
         return said if holds else speech.said(_NOTHING_ASKED, said)
     nouns = {one.name: column_noun(one) for one in free}
-    named = {name: Noun(speech.said(_THE, noun)) for name, noun in nouns.items()}
+    # "Article 17(3)({point})": within a reference stands the bare noun.
+    within = {name for name in nouns if f"({{{name}}})" in _INSIDE.sub("", template)}
+    named = {
+        name: noun if name in within else Noun(speech.said(_THE, noun))
+        for name, noun in nouns.items()
+    }
     plain = describe_row(predicate, {**shown, **named}, speech)
     simple = not _NEGATING.search(template)
-    if speech.said(_AND) == _AND.english and (simple or not free[1:]):
+    if speech.said(_AND) == _AND.english and not within and (simple or not free[1:]):
         said = _that(predicate, shown, nouns, article=article.english.partition(" ")[0])
         if said or (simple and (said := _direct(predicate, shown, free, holds=holds))):
             return said
@@ -693,6 +698,8 @@ def describe_some(
     return speech.said(_SUCH, every, plain)
 
 
+# A blank in parentheses of its own, behind a space, is no part of a reference.
+_INSIDE: Final = regex(r"(?:^|\s)\(\{\w+\}\)")
 _SOME_ENTRY: Final = Spoken("some entry", "einen Eintrag")
 _FEW_FREE: Final = 2
 

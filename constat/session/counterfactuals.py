@@ -21,7 +21,8 @@ from constat.frozen import frozen
 from constat.logic import OPEN, Kind
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import account_of
-from constat.proof.sentences import describe_fact, is_left_out, show_value, words
+from constat.proof.export.document import say_change
+from constat.proof.sentences import is_left_out
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def _candidates(account: Account) -> Iterator[tuple[str, str, str]]:
             yield from _moved(predicate, row, distance)
     for predicate, row in rows:
         shown = print_row(predicate, tuple(OPEN if is_left_out(one) else one for one in row))
-        yield f"without the entry that {describe_fact(predicate, row)}", shown, ""
+        yield say_change(predicate, row, None), shown, ""
 
 
 def _rows(account: Account) -> Iterator[tuple[Predicate, OpenRow]]:
@@ -148,12 +149,6 @@ def _distances(account: Account) -> tuple[Decimal, ...]:
     return tuple(sorted(one or Decimal(1) for one in found))
 
 
-def _shown(value: int | Decimal, kind: Kind) -> str:
-    # Sums of decimals keep zeros that nobody wrote.
-    bare = value if isinstance(value, int) else Decimal(format(value.normalize(), "f"))
-    return show_value(bare, kind)
-
-
 def _moved(predicate: Predicate, row: OpenRow, distance: Decimal) -> Iterator[tuple[str, str, str]]:
     for place, column in enumerate(predicate.columns):
         value = row[place]
@@ -164,15 +159,9 @@ def _moved(predicate: Predicate, row: OpenRow, distance: Decimal) -> Iterator[tu
         if whole and distance != int(distance):
             continue
         step: Any = int(distance) if whole else distance
-        for moved, word in ((value - step, "less"), (value + step, "more")):
+        for moved in (value - step, value + step):
             if moved < 0:
                 continue
             other = (*row[:place], moved, *row[place + 1 :])
-            shown = print_row(predicate, row)
-            was, now, by = (_shown(one, column.kind) for one in (value, moved, step))
-            changed = f"{words(column.name)} {now} in place of {was} ({by} {word})"
-            yield (
-                f"{changed}, where {describe_fact(predicate, row)}",
-                shown,
-                print_row(predicate, other),
-            )
+            rows = print_row(predicate, row), print_row(predicate, other)
+            yield say_change(predicate, row, other), *rows

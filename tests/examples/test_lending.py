@@ -378,9 +378,10 @@ def test_the_first_screen_puts_the_words_of_a_rule_beside_what_it_requires(
         name: write_format(format_named("html"), certificates[name]).decode().partition("<nav")[0]
         for name in ("A101", "A104")
     }
-    # A rule that was applied is told with the values of the case, one that was not without.
+    # A rule is told with the values of the case, also where they are not as it requires.
     assert "“An income of $3,100 is at least $1,800, the payments of $670" in pages["A101"]
-    assert "“An income is at least the least income, the payments of the burden" in pages["A104"]
+    assert "“An income of $1,700 is at least $1,800, the payments of $640 are at" in pages["A104"]
+    assert "What it requires does not hold." in pages["A104"]
     for page in pages.values():
         assert "the applicant&#x27;s score is at least the least score; " in page
         assert "the burden is at most the applicant&#x27;s income times the most burden; " in page

@@ -274,6 +274,11 @@ def test_only_a_plain_sentence_is_turned_round(says: str, absent: str) -> None:
             "there is some lot and some day such that L1 does not need the lot: the day",
         ),
         (
+            "Article 17({lot}) keeps {made}",
+            "there is no lot such that Article 17(lot) keeps L1",
+            "there is some lot such that Article 17(lot) keeps L1",
+        ),
+        (
             None,
             "there is no entry of used in with made L1",
             "there is some entry of used in with made L1",

@@ -18,10 +18,11 @@ import pytest
 from constat import Session
 from constat.logic import UNREAD_CELL
 from constat.proof.export.account import account_of
-from constat.proof.export.document import rule_title
+from constat.proof.export.document import own_words, rule_title
 from constat.proof.export.drawing import VERDICTS
 from constat.proof.export.markdown import to_markdown
 from constat.proof.export.pictures import to_svg
+from constat.proof.redaction import finished
 from constat.proof.report.page import to_html
 from constat.proof.report.pdf import paper
 from constat.proof.sentences import describe_fact, speech_in
@@ -359,9 +360,14 @@ def test_german_counts_one_as_one_and_writes_numbers_and_days_as_in_germany() ->
 def test_a_page_in_german_has_the_sentences_and_the_words_of_rules_in_german() -> None:
     with Session(ROOT / "examples" / "lending", cache=False) as session:
         content = session.prove("approved(A104)").certificate
+        turned = session.prove("approved(A102)", counterfactuals=True).certificate
     page = said(to_html(content, GERMAN))
     assert "Antrag A104 wird nicht bewilligt" in page
-    assert "In ihren Worten: „Das Einkommen von" in page
+    assert "Was sie hier fragt, in ihren Worten: „Das Einkommen von 1.700 $ ist" in page
+    changed = said(to_html(turned, GERMAN))
+    assert "Monthly 252 statt 310 (58 weniger), wo gilt: " in changed
+    assert "Ohne diesen Eintrag: " in changed
+    assert "in place of" not in changed.partition("Bescheinigung")[0]
     assert "Regel CRE1 scheitert an jedem dieser" in page
     assert re.search(r"um [0-9.,]+ höher würde genügen", page)
     assert "application A104" not in page.partition("Als Quelle nennt sie")[0]
@@ -369,6 +375,39 @@ def test_a_page_in_german_has_the_sentences_and_the_words_of_rules_in_german() -
         in_english(page.partition("Als Quelle nennt sie")[0], "customer care", "credit policy")
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "german"),
+    [
+        ("entry 2 of the log, after sha256:ab12", "Eintrag 2 des Protokolls, nach sha256:ab12"),
+        (
+            "the time limit of 5 seconds was reached; `seconds` of `limits` in c raises it",
+            "die Zeitgrenze von 5 Sekunden wurde erreicht; `seconds` von `limits` in c hebt sie",
+        ),
+        ("the limit of 1,000 rows was reached", "die Grenze `rows` von 1,000 wurde erreicht"),
+        ("it does not know", "es weiß es nicht"),
+        # What somebody else worded is theirs, also where words of ours are in it.
+        ("he says: it does not know", "he says: it does not know"),
+    ],
+)
+def test_texts_of_ours_in_a_certificate_are_in_german_as_a_whole(told: str, german: str) -> None:
+    assert own_words(told, GERMAN) == german
+    assert own_words(told) == told
+
+
+def test_the_entry_of_the_log_and_the_tiers_are_in_german() -> None:
+    members = json.loads(good()["proved"])
+    place = "entry 2 of the log, after sha256:" + 64 * "0"
+    members["header"] |= {"decision": place, "asked_by": "alice"}
+    content = finished(members)
+    page = to_html(content, GERMAN)
+    entry = "(Protokoll der Entscheidungen: Eintrag 2 des Protokolls, nach sha256:"
+    assert entry in said(page)
+    audit = page.partition('id="audit"')[2].partition('id="file"')[0]
+    assert "<dt>Stufe und Herkunft<dd>Datenbank, Datenbank (DATABASE)" in audit
+    assert "<dt>Entscheidung<dd>Eintrag 2 des Protokolls" in audit
+    assert "<dt>Tier and origin<dd>database, DATABASE" in to_html(content)
 
 
 def test_what_the_script_of_a_page_says_is_in_german_where_the_page_is() -> None:

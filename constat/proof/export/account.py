@@ -27,7 +27,7 @@ from constat.proof.export.denial import (
     reasons_of,
     veiled_of,
 )
-from constat.proof.export.document import Document, capital, shortened
+from constat.proof.export.document import Document, capital, own_words, shortened
 from constat.proof.export.lookups import Lookups, TooManyRowsError
 from constat.proof.export.steps import (
     ABSENCE,
@@ -491,7 +491,7 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
         predicate = document.program.program.predicates[name]
         row = decode_row(pattern, predicate.kinds)
         reasons = dict.fromkeys(
-            shortened(one["reason"])
+            own_words(shortened(one["reason"]), document.speech)
             for one in document.members["open"]
             if one["predicate"] == name and meets(one["row"], pattern)
         )

@@ -5,24 +5,33 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from decimal import Decimal
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import CONFLICT
-from constat.logic import Spoken
+from constat.logic import OPEN, Constant, Kind, Spoken
 from constat.proof.decoding import decode_program, read_members
 from constat.proof.encoding import said_digest
 from constat.proof.render import printable
-from constat.proof.sentences import ASKED, PLAIN, said_predicates, words
+from constat.proof.sentences import (
+    ASKED,
+    PLAIN,
+    describe_fact,
+    said_predicates,
+    show_value,
+    words,
+)
 from constat.proof.written import as_written
-from constat.syntax import print_literal, print_rule
+from constat.syntax import parse_goal, print_literal, print_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
+    from constat.logic import OpenRow, Predicate, Slot, Term
     from constat.proof.sentences import Speech
 
 # Nothing hides or turns what stands around it, and what is cut off is counted.
@@ -83,6 +92,93 @@ def origin_of(source: Members, speech: Speech = PLAIN) -> str:
     return shortened(source["origin"]) if spoken is None else speech.said(spoken)
 
 
+TIERS: Final = MappingProxyType(
+    {
+        "cache": Spoken("cache", "Zwischenspeicher"),
+        "config": Spoken("config", "Konfiguration"),
+        "database": Spoken("database", "Datenbank"),
+        "api": Spoken("api", "Dienst"),
+        "document": Spoken("document", "Dokument"),
+        "user": Spoken("user", "Person"),
+        "model": Spoken("model", "Modell"),
+        "knowledge": Spoken("knowledge", "Wissen eines Modells"),
+        "heuristic": Spoken("heuristic", "Vermutung eines Modells"),
+        "supposed": Spoken("supposed", "angenommen"),
+        "rules": Spoken("rules", "Regeln"),
+        "frames": Spoken("frames", "Tabellen des Programms"),
+        "certificates": Spoken("certificates", "Bescheinigungen"),
+        "rights": Spoken("rights", "Rechte"),
+    }
+)
+"""What people call the tiers of ours; those of others have names of their own."""
+SEARCHED: Final = MappingProxyType(
+    {
+        "exhausted": Spoken("exhausted", "zu Ende geführt"),
+        "stopped": Spoken("stopped", "beendet, sobald es feststand"),
+    }
+)
+"""How far it was searched, as the header says it."""
+SNAPSHOTS: Final = MappingProxyType(
+    {
+        "one": Spoken("one", "einer"),
+        "not one snapshot": Spoken("not one snapshot", "kein gemeinsamer Abzug"),
+    }
+)
+"""Whether what was read is of one state, as the header says it."""
+# Texts of ours that stand in certificates, each as a whole: what others worded stays as it is.
+_RAISES: Final = r"(?:; `(\w+)` of `limits` in (\S+) raises it)?"
+_RAISED: Final = "; `{0}` von `limits` in {1} hebt sie"
+_IN_GERMAN: Final = tuple(
+    (re.compile(english), german)
+    for english, german in (
+        (r"entry (\d+) of the log, after (sha256:\w+)", "Eintrag {0} des Protokolls, nach {1}"),
+        (
+            rf"the time limit of (\S+) seconds was reached{_RAISES}",
+            "die Zeitgrenze von {0} Sekunden wurde erreicht{raised}",
+        ),
+        (
+            rf"the limit of (\S+) (\w+) was reached{_RAISES}",
+            "die Grenze `{1}` von {0} wurde erreicht{raised}",
+        ),
+        (r"it does not know", "es weiß es nicht"),
+        (r"it said nothing about this key", "es sagte nichts zu diesem Schlüssel"),
+        (r"it answered twice for this key", "es antwortete zweimal zu diesem Schlüssel"),
+        (
+            r"it knows of no row, and does not speak for all",
+            "es weiß von keiner Zeile und spricht nicht für alle",
+        ),
+        (
+            r"nothing tells all facts of (\w+): it has no source that does",
+            "nichts nennt alle Tatsachen von {0}: es gibt keine Quelle, die das tut",
+        ),
+    )
+)
+
+
+def own_words(told: str, speech: Speech = PLAIN) -> str:
+    """Return a text of ours that a certificate holds, in the language of a page."""
+    if not speech.german:
+        return told
+    for english, german in _IN_GERMAN:
+        found = english.fullmatch(told)
+        if found is not None:
+            parts = found.groups()
+            more = _RAISED.format(*parts[-2:]) if "{raised}" in german and parts[-1] else ""
+            return german.format(*parts, raised=more)
+    return told
+
+
+def by_code(code: str, spoken: Mapping[str, Spoken], speech: Speech = PLAIN) -> str:
+    """Return what people call a code of the format; one that nobody names stays as it is."""
+    return speech.said(spoken[code]) if code in spoken else code
+
+
+def tier_of(source: Members, speech: Speech = PLAIN) -> str:
+    """Return the tier of a source, and what came before it: ``cache, database``."""
+    parts = source["tier"].split(", ")
+    return shortened(", ".join(by_code(one, TIERS, speech) for one in parts))
+
+
 def said_of(source: Members, speech: Speech = PLAIN) -> str:
     """Return who stated the rows of a source or set them, or what its project says it is."""
     said = shortened(source["author"] or "")
@@ -114,6 +210,38 @@ def rule_title(rule_id: str, speech: Speech = PLAIN) -> str:
     told = quoted if " " in told or speech.german else told
     ours = speech.say(", made by Constat", ", von Constat gebildet") if made else ""
     return speech.say("{0} of {1}{2}", "{0} für {1}{2}", number, told, ours)
+
+
+def say_change(
+    predicate: Predicate, row: OpenRow, other: OpenRow | None, speech: Speech = PLAIN
+) -> str:
+    """Say that a row is not there, or that one number of it is another."""
+    fact = describe_fact(predicate, row, speech)
+    if other is None:
+        return speech.say("without the entry that {0}", "ohne diesen Eintrag: {0}", fact)
+    place = next(at for at, cell in enumerate(row) if cell != other[at])
+    column, was, now = predicate.columns[place], row[place], other[place]
+    by = abs(Decimal(str(now)) - Decimal(str(was)))
+    shown = [_number(one, column.kind, speech) for one in (now, was, by)]
+    less = Decimal(str(now)) < Decimal(str(was))
+    way = speech.say("less", "weniger") if less else speech.say("more", "mehr")
+    return speech.say(
+        "{0} {1} in place of {2} ({3} {4}), where {5}",
+        "{0} {1} statt {2} ({3} {4}), wo gilt: {5}",
+        *(words(column.name), *shown, way, fact),
+    )
+
+
+def _number(value: Slot, kind: Kind, speech: Speech) -> str:
+    # Sums of decimals keep zeros that nobody wrote.
+    bare = (
+        value if isinstance(value, int) else Decimal(format(Decimal(str(value)).normalize(), "f"))
+    )
+    return show_value(int(bare) if kind is not Kind.DECIMAL else bare, kind, "", speech)
+
+
+def _cell(term: Term) -> Slot:
+    return term.value if isinstance(term, Constant) else OPEN
 
 
 _UNNAMED: Final = re.compile(r"([A-Za-z_]\w*)(\.[\w.]+)?\.([0-9]+[a-z]*)")
@@ -183,7 +311,23 @@ class Document:
     def changes(self) -> list[dict[str, str]]:
         """What its writer found to turn a "no", with printable texts; nothing proves it."""
         listed = self.record.get("changes", ())
-        return [{name: shortened(one[name] or "") for name in one} for one in listed]
+        told = [{name: shortened(one[name] or "") for name in one} for one in listed]
+        if not self.speech.german:
+            return told
+        return [{**one, "text": self._said_change(one) or one["text"]} for one in told]
+
+    def _said_change(self, change: Mapping[str, str]) -> str:
+        """Say a change by its rows, in the language of the page; empty where they are unlike."""
+        program = self.program.program
+        try:
+            atoms = [parse_goal(change[one], program) for one in ("remove", "add") if change[one]]
+        except ConstatError:
+            return ""
+        predicate = program.predicates[atoms[0].predicate]
+        rows = [tuple(_cell(term) for term in one.terms) for one in atoms]
+        if atoms[-1].predicate != predicate.name:
+            return ""
+        return say_change(predicate, rows[0], rows[1] if rows[1:] else None, self.speech)
 
     @cached_property
     def conflicts(self) -> list[str]:

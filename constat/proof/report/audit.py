@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import CONFLICT
 from constat.logic import Spoken
-from constat.proof.export.document import capital
+from constat.proof.export.document import (
+    SEARCHED,
+    SNAPSHOTS,
+    by_code,
+    capital,
+    origin_of,
+    own_words,
+    tier_of,
+)
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
 from constat.proof.levels import level_text
@@ -440,7 +448,9 @@ def _audit_sources(account: Account, told: Collection[int] | None) -> str:
 
 def _asked(account: Account, places: list[int]) -> str:
     document, say = account.document, account.document.speech.say
-    first = document.sources[places[0]]
+    first, speech = document.sources[places[0]], document.speech
+    origin = text(first["origin"])
+    origin = f"{text(origin_of(first, speech))} ({origin})" if speech.german else origin
     readings = {
         place: _reading(
             document.sources[place], document.record["executed"][place], document.speech
@@ -457,7 +467,7 @@ def _asked(account: Account, places: list[int]) -> str:
         (
             (
                 say("Tier and origin", "Stufe und Herkunft"),
-                f"{text(first['tier'])}, {text(first['origin'])}",
+                f"{text(tier_of(first, speech))}, {origin}",
             ),
             (say("Query", "Anfrage"), block(first["query"]) if first["query"] else ""),
             (say("Feeds", "Speist"), ", ".join(map(code, document.fed_by(places)))),
@@ -470,7 +480,7 @@ def _asked(account: Account, places: list[int]) -> str:
         f"<tr id=q{place}><td>{place}{''.join(f'<td>{said[name]}' for name in names)}"
         for place, said in readings.items()
     )
-    name = source_name(first)
+    name = source_name(first, speech)
     label = say("Readings of {0}, from {1}", "Abfragen von {0}, ab {1}", name, str(places[0]))
     return (
         f'<article><h4>{name}</h4>{shared}<div class="scroll" tabindex="0" role="region" '
@@ -509,7 +519,8 @@ def _rows(account: Account, *, short: bool) -> str:
     parts = [_group(account, place, told.get(place, set())) for place in range(len(document.facts))]
     for place, one in enumerate(document.members["open"]):
         shown = _atoms(account, one["predicate"], [one["row"]])
-        place_of, reason = code(f"open[{place}]"), text(one["reason"])
+        place_of = code(f"open[{place}]")
+        reason = text(own_words(one["reason"], document.speech))
         english, german = "<p>{0}: {1} may be: {2}", "<p>{0}: {1} kann sein: {2}"
         parts.append(document.speech.say(english, german, place_of, shown, reason))
     parts += [_coverage(account, one) for one in document.members["coverage"]]
@@ -688,14 +699,17 @@ def _head(account: Account) -> str:
             (say("Digest of the file", "Prüfsumme der Datei"), code(document.members["digest"])),
             (say("Pin of the rules", "Prüfsumme der Regeln"), code(header["program"])),
             (speech.said(_COMPLETENESS), text(level_text(header["level"], speech))),
-            (say("Search", "Suche"), text(header["search"])),
-            (say("Snapshot", "Abzug"), text(header["snapshot"] or "")),
+            (say("Search", "Suche"), text(by_code(header["search"], SEARCHED, speech))),
+            (
+                say("Snapshot", "Abzug"),
+                text(by_code(header["snapshot"] or "", SNAPSHOTS, speech)),
+            ),
             (
                 say("Facts as recorded on", "Tatsachen, verzeichnet am"),
                 moment(header["as_of"], speech),
             ),
             (say("Asked by", "Gefragt von"), text(header.get("asked_by") or "")),
-            (say("Decision", "Entscheidung"), text(header["decision"] or "")),
+            (say("Decision", "Entscheidung"), text(own_words(header["decision"] or "", speech))),
             (say("Supersedes", "Ersetzt"), text(header["supersedes"] or "")),
             (say("Libraries", "Bibliotheken"), ", ".join(code(one) for one in header["libraries"])),
             (say("Approvals", "Billigungen"), "<br>".join(_approvals(account))),

@@ -12,7 +12,7 @@ from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Posit
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import by_change, changes_tried
 from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, decisive, of_veiled
-from constat.proof.export.document import capital, shortened
+from constat.proof.export.document import capital, own_words, shortened
 from constat.proof.export.drawing import VERDICTS, rows_folded
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
 from constat.proof.levels import LEVELS
@@ -190,9 +190,8 @@ def _when(account: Account) -> str:
         )
     who, entry = document.header.get("asked_by"), document.header["decision"]
     if who:
-        log = say(
-            " (log of decisions: {0})", " (Protokoll der Entscheidungen: {0})", text(entry or "")
-        )
+        place = text(own_words(entry or "", document.speech))
+        log = say(" (log of decisions: {0})", " (Protokoll der Entscheidungen: {0})", place)
         said.append(say("Asked by {0}{1}.", "Gefragt von {0}{1}.", text(who), log if entry else ""))
     return f'<p class="quiet">{" ".join(said)}</p>'
 

@@ -19,6 +19,7 @@ from constat.proof.export.document import (
     said_of,
     shortened,
     shortened_lines,
+    tier_of,
 )
 from constat.proof.levels import CLOSING, DECLARED
 from constat.proof.sentences import PLAIN
@@ -60,9 +61,9 @@ def listed(items: Sequence[str], most: int, speech: Speech = PLAIN) -> str:
     return ", ".join(items[:most]) + rest
 
 
-def source_name(source: Members) -> str:
+def source_name(source: Members, speech: Speech = PLAIN) -> str:
     """Return the name of a source, or of its tier where it has none."""
-    return text(source["name"] or source["tier"], 120)
+    return text(source["name"] or tier_of(source, speech), 120)
 
 
 def source_kind(source: Members, speech: Speech = PLAIN) -> str:
@@ -73,7 +74,7 @@ def source_kind(source: Members, speech: Speech = PLAIN) -> str:
 def source_said(source: Members, speech: Speech = PLAIN, *, whose: bool = True) -> str:
     """Return the name and origin of a source, and who stands behind its rows."""
     said = f", {text(said_of(source, speech), 300)}" if whose and source["author"] else ""
-    return f"{source_name(source)} ({source_kind(source, speech)}){said}"
+    return f"{source_name(source, speech)} ({source_kind(source, speech)}){said}"
 
 
 def moment(time: str | None, speech: Speech = PLAIN) -> str:
