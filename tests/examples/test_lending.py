@@ -257,7 +257,7 @@ def test_changes_are_not_tried_unasked_where_much_or_a_model_was_read() -> None:
     def with_portion(other: Portion) -> Call:
         return replace(first, answer=replace(first.answer, portions=(other,)))
 
-    many = replace(portion, rows=portion.rows * 1_001)
+    many = replace(portion, rows=(*portion.rows,) * 1_001)
     said = replace(portion, evidence=replace(portion.evidence, origin=Origin.LLM_KNOWLEDGE))
     asked = replace(portion, evidence=replace(portion.evidence, origin=Origin.API))
     for other in (many, said, asked):
