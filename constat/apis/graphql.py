@@ -1,8 +1,9 @@
 """APIs of GraphQL: they describe themselves, and a query names the fields that are read.
 
 Each field of the query root is an operation, and each of the mutations, which is refused unless it
-is named as safe. A list of the form of Relay's connections is read page by page. Reference:
-GraphQL, October 2021, sections 4 and 6; GraphQL Cursor Connections.
+is named as safe. A list of the form of Relay's connections is read page by page. Of a union or an
+interface `__typename` is a field, and `Book__pages` the field `pages` of things of the type `Book`.
+Reference: GraphQL, October 2021, sections 4 and 6; GraphQL Cursor Connections.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from constat.apis.operations import (
     Operation,
     Parameter,
 )
-from constat.apis.shapes import ENTRIES, PLACE, Field, Json, Listed, Shape
+from constat.apis.shapes import ENTRIES, PLACE, Field, Json, LeftOut, Listed, Shape
 from constat.apis.transport import ApiError, Asking, digest_of
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from constat.project.apis import ApiSetting
 
 CURSOR: Final = "after"
+_TYPE: Final = "__typename"
+_OF: Final = "__"
+"""What stands between a type and its field where only some things have that type."""
 _PAGE: Final = "pageInfo"
 _HAS_NEXT: Final = ("pageInfo", "hasNextPage")
 _END: Final = ("pageInfo", "endCursor")
@@ -143,7 +147,7 @@ class GraphQl:
             here = tree
             for name in (one for one in steps if one not in {ENTRIES, PLACE}):
                 here = here.setdefault(name, {})
-        return _written(tree)
+        return self._written(tree, self._field(operation).type)
 
     def _pages(self, operation: Operation, shape: Shape) -> tuple[tuple[str, ...], ...]:
         return (_HAS_NEXT, _END) if self.is_connection(operation, shape) else ()
@@ -170,17 +174,108 @@ class GraphQl:
 
     def problem(self, operation: Operation, document: Json) -> str:
         """Tell where an answer does not fit the types; GraphQL names them for each field."""
-        return _misfit(self._field(operation).type, document, "$")
+        return self._misfit(self._field(operation).type, document, "$")
 
     def fields(self, operation: Operation) -> Listed:
         """Give the fields of an answer."""
         found: list[Field] = []
-        _walk(self._field(operation).type, (), found, frozenset())
-        return Listed.of(found[:_MOST_FIELDS], is_open=len(found) > _MOST_FIELDS)
+        left_out: list[LeftOut] = []
+        self._walk(self._field(operation).type, (), (found, left_out), frozenset())
+        is_open = len(found) > _MOST_FIELDS
+        return Listed.of(found[:_MOST_FIELDS], is_open=is_open, left_out=left_out)
 
     def rows(self, operation: Operation) -> str:
         """Give `[]` where an answer is a list."""
         return ENTRIES if _kind(self._field(operation).type) == LIST else ""
+
+    def _parts(self, told: Any) -> tuple[Mapping[str, GraphQLField], Mapping[str, str]]:  # noqa: ANN401  a type of the library
+        """Give the fields of what a type names, and of which type those are that only some have."""
+        from graphql import get_named_type, is_abstract_type  # noqa: PLC0415  heavy library, loaded on first use
+
+        bare = get_named_type(told)
+        found: dict[str, GraphQLField] = dict(getattr(bare, "fields", {}))
+        types: dict[str, str] = {}
+        for one in self._schema.get_possible_types(bare) if is_abstract_type(bare) else ():
+            own = {name: each for name, each in one.fields.items() if name not in found}
+            found |= {f"{one.name}{_OF}{name}": each for name, each in own.items()}
+            types |= dict.fromkeys((f"{one.name}{_OF}{name}" for name in own), one.name)
+        return found, types
+
+    def _walk(
+        self,
+        told: Any,  # noqa: ANN401  a type of the library
+        path: tuple[str, ...],
+        into: tuple[list[Field], list[LeftOut]],
+        around: frozenset[str],
+    ) -> None:
+        from graphql import get_nullable_type, is_abstract_type, is_non_null_type  # noqa: PLC0415  heavy library, loaded on first use
+
+        (found, left_out), bare = into, get_nullable_type(told)
+        if _kind(told) == LIST:
+            inner, here = bare.of_type, (*path, ENTRIES)
+            if _kind(inner) in {LIST, TABLE}:
+                self._walk(inner, here, into, around)
+            else:
+                found.append(Field(here, _kind(inner), not is_non_null_type(inner)))
+            return
+        if len(found) > _MOST_FIELDS:
+            return
+        if str(bare) in around or len(path) >= 2 * _DEEPEST:
+            why = f"`{bare}` stands around it" if str(bare) in around else "it lies too deep"
+            left_out.append(LeftOut(path, why))
+            return
+        parts, types = self._parts(bare)
+        if is_abstract_type(bare):
+            found.append(Field((*path, _TYPE), TEXT, nullable=False))
+        for name, one in parts.items():
+            kind, here, argument = _kind(one.type), (*path, name), _needed(one)
+            if argument:
+                left_out.append(LeftOut(here, f"it needs the argument `{argument}`"))
+                continue
+            if kind in {LIST, TABLE}:
+                inside = {str(bare), types.get(name, str(bare))}
+                self._walk(one.type, here, into, around | inside)
+            missing = name in types or not is_non_null_type(one.type)
+            found.append(Field(here, kind, missing, _line(one.description)))
+
+    def _misfit(self, told: Any, found: Json, where: str) -> str:  # noqa: ANN401  a type of the library
+        """Tell where a value does not fit a type; fields that were not asked for are not there."""
+        from graphql import get_nullable_type, is_non_null_type  # noqa: PLC0415  heavy library, loaded on first use
+
+        if found is None:
+            return f"{where} is null, which it never is" if is_non_null_type(told) else ""
+        bare, kind = get_nullable_type(told), _kind(told)
+        if kind == LIST:
+            if not isinstance(found, list):
+                return f"{where} is no list"
+            inner = (self._misfit(bare.of_type, x, f"{where}[{n}]") for n, x in enumerate(found))
+            return next(filter(None, inner), "")
+        if kind == TABLE:
+            if not isinstance(found, dict):
+                return f"{where} is no table"
+            fields, _ = self._parts(bare)
+            parts = (
+                self._misfit(fields[name].type, one, f"{where}.{name}")
+                for name, one in found.items()
+                if name in fields
+            )
+            return next(filter(None, parts), "")
+        return "" if _fits(kind, found) else f"{where} is no {bare}"
+
+    def _written(self, tree: Mapping[str, Any], told: Any) -> str:  # noqa: ANN401  a type of the library
+        """Spell the fields of a tree; one that only some types have under its own name."""
+        if not tree:
+            return ""
+        fields, types = self._parts(told)
+        parts = []
+        for name, inner in tree.items():
+            below = self._written(inner, fields[name].type) if name in fields else ""
+            if name in types:
+                plain = name.removeprefix(f"{types[name]}{_OF}")
+                parts.append(f"... on {types[name]} {{ {name}: {plain}{below} }}")
+            else:
+                parts.append(name + below)
+        return " { " + " ".join(parts) + " }"
 
 
 def _operation(word: str, name: str, told: GraphQLField, *, safe: bool) -> Operation:
@@ -224,56 +319,11 @@ def _kind(told: Any) -> str:  # noqa: ANN401  a type of the library
     return _KINDS.get(str(bare), ANYTHING) if is_scalar_type(bare) else TABLE
 
 
-def _walk(told: Any, path: tuple[str, ...], found: list[Field], around: frozenset[str]) -> None:  # noqa: ANN401  a type of the library
-    from graphql import (  # noqa: PLC0415  heavy library, loaded on first use
-        get_nullable_type,
-        is_non_null_type,
-        is_required_argument,
-    )
+def _needed(told: GraphQLField) -> str:
+    """Name an argument without which a field cannot be read; no declaration gives one."""
+    from graphql import is_required_argument  # noqa: PLC0415  heavy library, loaded on first use
 
-    bare = get_nullable_type(told)
-    if _kind(told) == LIST:
-        kind = _kind(bare.of_type)
-        if kind in {LIST, TABLE}:
-            _walk(bare.of_type, (*path, ENTRIES), found, around)
-        else:
-            found.append(Field((*path, ENTRIES), kind, not is_non_null_type(bare.of_type)))
-        return
-    if str(bare) in around or len(path) >= 2 * _DEEPEST or len(found) > _MOST_FIELDS:
-        return
-    for name, one in getattr(bare, "fields", {}).items():
-        if any(is_required_argument(argument) for argument in one.args.values()):
-            continue  # it cannot be read without saying more
-        kind, here = _kind(one.type), (*path, name)
-        if kind in {LIST, TABLE}:
-            _walk(one.type, here, found, around | {str(bare)})
-        said = _line(one.description)
-        found.append(Field(here, kind, not is_non_null_type(one.type), said))
-
-
-def _misfit(told: Any, found: Json, where: str) -> str:  # noqa: ANN401  a type of the library
-    """Tell where a value does not fit a type; fields that were not asked for are not there."""
-    from graphql import get_nullable_type, is_non_null_type  # noqa: PLC0415  heavy library, loaded on first use
-
-    if found is None:
-        return f"{where} is null, which it never is" if is_non_null_type(told) else ""
-    bare, kind = get_nullable_type(told), _kind(told)
-    if kind == LIST:
-        if not isinstance(found, list):
-            return f"{where} is no list"
-        inner = (_misfit(bare.of_type, one, f"{where}[{n}]") for n, one in enumerate(found))
-        return next(filter(None, inner), "")
-    if kind == TABLE:
-        if not isinstance(found, dict):
-            return f"{where} is no table"
-        fields = getattr(bare, "fields", {})
-        parts = (
-            _misfit(fields[name].type, one, f"{where}.{name}")
-            for name, one in found.items()
-            if name in fields
-        )
-        return next(filter(None, parts), "")
-    return "" if _fits(kind, found) else f"{where} is no {bare}"
+    return next((name for name, one in told.args.items() if is_required_argument(one)), "")
 
 
 def _fits(kind: str, found: Json) -> bool:
@@ -284,12 +334,6 @@ def _fits(kind: str, found: Json) -> bool:
     if isinstance(found, bool | list | dict):
         return kind == ANYTHING
     return kind != NUMBER or isinstance(found, int | str)
-
-
-def _written(tree: Mapping[str, Any]) -> str:
-    if not tree:
-        return ""
-    return " { " + " ".join(name + _written(inner) for name, inner in tree.items()) + " }"
 
 
 def _value(value: object) -> object:

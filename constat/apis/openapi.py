@@ -139,8 +139,11 @@ class OpenApi:
         found = self._merged(schema)
         required = found.get("required")
         for name, one in _table(found.get("properties")).items():
+            told = self._resolved(one)
+            # What is only ever read is not sent.
             needed = isinstance(required, list) and name in required
-            yield Parameter(str(name), BODY, needed, self._kind(self._resolved(one)))
+            needed = needed and told.get("readOnly") is not True
+            yield Parameter(str(name), BODY, needed, self._kind(told))
 
     def _result(self, told: Json) -> Json:
         """Give the schema of an answer where it succeeds; `None` where none is said."""
@@ -251,23 +254,24 @@ class OpenApi:
         merged = self._merged(schema)
         if self._kind(merged) == LIST:
             inner = merged.get("items")
-            kind = self._kind(self._merged(inner))
+            told = self._merged(inner)
+            kind = self._kind(told)
             if kind not in {LIST, TABLE, ANYTHING}:
-                found.append(Field((*path, ENTRIES), kind, nullable=False))
+                found.append(Field((*path, ENTRIES), kind, _may_be_null(told)))
                 return False
             return self._walk(inner, (*path, ENTRIES), found, around)
         properties = _table(merged.get("properties"))
         required = merged.get("required")
         for name, one in properties.items():
             told, here = self._merged(one), (*path, str(name))
+            if told.get("writeOnly") is True or _table(one).get("writeOnly") is True:
+                continue  # it is sent, and in no answer
             kind = self._kind(told)
             if kind in {LIST, TABLE}:
                 self._walk(one, here, found, around)
-                found.append(Field(here, kind, nullable=True))
-                continue
-            needed = isinstance(required, list) and name in required and not _is_nullable(told)
-            said = _text(told.get("description"))
-            found.append(Field(here, kind, nullable=not needed, description=said))
+            needed = isinstance(required, list) and name in required
+            missing = not needed or _may_be_null(told) or _is_nullable(_table(one))
+            found.append(Field(here, kind, missing, _text(told.get("description"))))
         return not properties or bool(merged.get("additionalProperties", False))
 
     def _kind(self, schema: Json) -> str:
@@ -295,6 +299,8 @@ class OpenApi:
                 if inner.get("type") == "null":
                     found["nullable"] = True
                     continue
+                if word != "allOf" and _may_be_null(inner):
+                    found["nullable"] = True
                 properties = {**_table(inner.get("properties")), **_table(found.get("properties"))}
                 required = list(found.get("required") or []) + (
                     list(inner.get("required") or []) if word == "allOf" else []
@@ -455,6 +461,14 @@ def _is_nullable(schema: Json) -> bool:
         return True
     told = schema.get("type")
     return isinstance(told, list) and "null" in told
+
+
+def _may_be_null(merged: Json) -> bool:
+    """Tell whether a merged schema takes null; one that names no type takes any value."""
+    named = merged.keys() & {"type", "items", "properties", "enum", "const"}
+    listed = merged.get("enum")
+    chosen = "type" not in merged and isinstance(listed, list) and None in listed
+    return not named or chosen or _is_nullable(merged)
 
 
 def _swagger_base(document: Mapping[str, Any], near: str) -> str:

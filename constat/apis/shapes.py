@@ -95,11 +95,12 @@ class Shape:
 
     def trails(self, document: Json) -> Iterator[Trail]:
         """Yield each row with the entries around it; raises `ApiError` as `cells` does."""
-        return _entries(document, self.rows.steps)
+        # An entry that is null is no thing with fields; where the entry itself is read it is a row.
+        return _entries(document, self.rows.steps, nulls=Path(()) in self.columns)
 
     def cells(self, document: Json) -> Iterator[tuple[object, ...]]:
         """Yield the cells of each row; raises `ApiError` where a list is expected and is none."""
-        for trail in _entries(document, self.rows.steps):
+        for trail in self.trails(document):
             yield tuple([_cell(trail, document, column) for column in self.columns])
 
     def count(self, document: Json) -> int:
@@ -119,7 +120,7 @@ class Trail:
     entry: Json
 
 
-def _entries(document: Json, steps: Sequence[str]) -> Iterator[Trail]:
+def _entries(document: Json, steps: Sequence[str], *, nulls: bool = False) -> Iterator[Trail]:
     waiting = [(Trail((), (), document), 0)]
     while waiting:
         trail, at = waiting.pop()
@@ -128,7 +129,7 @@ def _entries(document: Json, steps: Sequence[str]) -> Iterator[Trail]:
             entry = _field(entry, steps[at])
             at += 1
         if at == len(steps):
-            if entry is not None:
+            if entry is not None or (nulls and steps[-1:] == (ENTRIES,)):
                 yield Trail(trail.around, trail.places, entry)
             continue
         if entry is None:
@@ -226,14 +227,31 @@ class Field:
 
 
 @frozen
+class LeftOut:
+    """What a description tells of and no column can read, and why."""
+
+    path: tuple[str, ...]
+    why: str
+
+
+@frozen
 class Listed:
     """The fields that a description tells of, and whether it tells of others besides."""
 
     fields: tuple[Field, ...] = ()
     open: bool = True
     by_path: Mapping[tuple[str, ...], Field] = field(default_factory=dict, hash=False)
+    left_out: tuple[LeftOut, ...] = ()
 
     @classmethod
-    def of(cls, fields: Sequence[Field], *, is_open: bool) -> Listed:
+    def of(
+        cls, fields: Sequence[Field], *, is_open: bool, left_out: Sequence[LeftOut] = ()
+    ) -> Listed:
         """Index fields by their paths."""
-        return cls(tuple(fields), is_open, {one.path: one for one in fields})
+        by_path = {one.path: one for one in fields}
+        return cls(tuple(fields), is_open, by_path, tuple(left_out))
+
+    def may_lack(self, one: Field, rows: Sequence[str]) -> bool:
+        """Tell whether rows may be without a field: for its own sake, or for a table around it."""
+        around = (self.by_path.get(one.path[:n]) for n in range(len(rows) + 1, len(one.path)))
+        return one.nullable or any(each is None or each.nullable for each in around)

@@ -200,8 +200,9 @@ _MARKS: Final = ((OK, "ok"), (NOTE, "note"), (WARNING, "WARNING"), (ERROR, "ERRO
 def doctor_command(*, form: str, project: str | None) -> int:
     """Look at configuration, rules, databases, queries, state, keys, models and the sandbox.
 
-    Each error and warning comes with an edit or a command that mends it. Nothing is changed, no
-    query is run and no model is asked; of keys and passwords only whether they are set is told.
+    Each error and warning comes with an edit or a command that mends it. Nothing is changed and
+    no model is asked; of each query the first rows are read, and of keys and passwords only
+    whether they are set is told.
 
     Examples:
       constat doctor
@@ -215,27 +216,29 @@ def doctor_command(*, form: str, project: str | None) -> int:
     if form == "json":
         write_json(
             {
-                "findings": [_doctor_json(one) for one in found],
+                "findings": [finding_json(one) for one in found],
                 "errors": errors,
                 "warnings": warnings,
             }
         )
         return 2 if errors else 0
     for one in found:
-        _doctor_write(one)
+        write_finding(one)
     text = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     write_heading(text, RED if errors else YELLOW if warnings else GREEN)
     return 2 if errors else 0
 
 
-def _doctor_write(one: Finding) -> None:
+def write_finding(one: Finding) -> None:
+    """Write what was found, and what mends it."""
     code = f" [{one.code}]" if one.code else ""
     write(f"{dict(_MARKS)[one.state]:<8} {one.check}: {one.message}{code}")
     if one.help and one.state != OK:
         write(f"         help: {one.help}")
 
 
-def _doctor_json(one: Finding) -> dict[str, object]:
+def finding_json(one: Finding) -> dict[str, object]:
+    """Give what was found as an object of JSON."""
     return {
         "check": one.check,
         "state": one.state,

@@ -378,7 +378,8 @@ def refresh_command(database: str | None, *, form: str, project: str | None) -> 
 
     Columns, types and keys that differ from what was last read are told; an API is asked for its
     description again. Changes of tables are noticed without this, too; sizes and what a driver
-    cannot watch are brought up to date by it. `constat doctor` says what to change in rules.
+    cannot watch are brought up to date by it. Each declaration that does not fit what its source
+    is now is told with an edit, by `constat doctor` as well, for as long as it does not fit.
 
     Examples:
       constat catalog refresh
@@ -386,14 +387,22 @@ def refresh_command(database: str | None, *, form: str, project: str | None) -> 
 
     Exit codes: 0 read, 2 bad usage or configuration, or a source did not answer.
     """
+    from constat.cli.begin import finding_json, write_finding  # noqa: PLC0415  loaded when it is used
+    from constat.session.diagnosis import disagreements  # noqa: PLC0415  loaded when it is used
+
     with Session(project) as session, asked(session):
         found = session.catalog.refresh(database)
         apis = session.project.apis
         note_trouble(session.catalog.trouble)
+        names = [one.name for one in found if not one.failure]
+        doubts = list(disagreements(session.project.folder, names))
     if form == "json":
-        write_json({"databases": [_refresh_json(one) for one in found]})
+        told = [finding_json(one) for one in doubts]
+        write_json({"databases": [_refresh_json(one) for one in found], "declarations": told})
     for one in found if form == "text" else ():
         write(_text(one, "operation" if one.name in apis else "table"))
+    for doubt in doubts if form == "text" else ():
+        write_finding(doubt)
     return 2 if any(one.failure for one in found) else 0
 
 

@@ -3188,6 +3188,9 @@ class CatalogRefreshResult(TypedDict):
     """What a look at the sources found."""
 
     databases: Annotated[list[RefreshedDatabase], "The databases."]
+    declarations: Annotated[
+        list[DoctorFinding], "The declarations that do not fit what their sources are now."
+    ]
 
 
 class SampledValue(TypedDict):

@@ -6,7 +6,7 @@ that it stands in. What a document says is data: nothing in it is obeyed.
 
 from constat.documents.collection import Collection, Document
 from constat.documents.extraction import Finder, Found, PatternError, read_pattern
-from constat.documents.library import Documents, Passage, Relation, relations
+from constat.documents.library import Documents, Passage, Relation, relations, unnamed
 from constat.documents.parsed import Field, Parsed, Places, Section, Table, TableRow
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "TableRow",
     "read_pattern",
     "relations",
+    "unnamed",
 ]

@@ -9,6 +9,7 @@ the raw words, so that it is open, and not nothing.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
 from types import MappingProxyType
@@ -139,8 +140,9 @@ class Finder:
         parsed = document.parsed
         if self.rows == TABLE and parsed is not None:
             for table in parsed.tables:
-                if self._fits(table) and table.trouble:
-                    yield f"a table of {document.name} cannot be read: {table.trouble}"
+                trouble = self._fits(table) and (table.trouble or self._doubled(table))
+                if trouble:
+                    yield f"a table of {document.name} cannot be read: {trouble}"
 
     def _told(
         self, document: Document, parsed: Parsed, quotes: Sequence[str], check: Callable[[], None]
@@ -150,7 +152,8 @@ class Finder:
             return _matches(self.pattern, parsed, dict(self.columns), self._locale, check)
         if self.rows == TABLE:
             fitting = (one for one in parsed.tables if self._fits(one) and not one.trouble)
-            return chain.from_iterable(map(self._table, fitting))
+            certain = (one for one in fitting if not self._doubled(one))
+            return chain.from_iterable(map(self._table, certain))
         if self.rows == FIELDS:
             fields = parsed.fields()
             return (({"key": one.key, "value": one.value}, one.start, one.end) for one in fields)
@@ -165,6 +168,12 @@ class Finder:
         heads = {_folded(one) for one in table.header}
         wanted = {_folded(one) for one in (self.heads or {}).values()}
         return bool(wanted) and wanted <= heads
+
+    def _doubled(self, table: Table) -> str:
+        """Say which heading that is read stands over several columns of a table."""
+        twice = doubled(table.header)
+        found = next((one for one in (self.heads or {}).values() if _folded(one) in twice), "")
+        return f"the heading `{found}` stands over several columns" if found else ""
 
     def _table(self, table: Table) -> Iterator[Told]:
         folded = [_folded(one) for one in table.header]
@@ -212,6 +221,11 @@ def _whole(document: Document, parsed: Parsed) -> Iterator[Told]:
     if first is not None:
         told: Values = {"title": parsed.title, "kind": document.kind, "bytes": document.size}
         yield told, first.start(), first.start() + len(first[0].rstrip())
+
+
+def doubled(heads: Sequence[str]) -> frozenset[str]:
+    """Give the headings that stand over several columns, in small letters."""
+    return frozenset(one for one, times in Counter(map(_folded, heads)).items() if times > 1)
 
 
 def _folded(words: str) -> str:

@@ -26,6 +26,7 @@ from constat.documents.extraction import (
     SECTION,
     SECTIONS,
     TABLE,
+    doubled,
     plain_cell,
 )
 from constat.frozen import frozen
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from constat.documents.collection import Document
+    from constat.documents.parsed import Table
     from constat.logic.locales import Locale
     from constat.project import Project
 
@@ -267,15 +269,12 @@ def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
         parsed, places = document.parsed, document.places
         for table in parsed.tables if parsed and places else ():
             heads = tuple(table.header)
-            usable = [n for n, one in enumerate(heads) if one.strip() and not _UNSAID.search(one)]
-            if (
-                table.trouble
-                or not usable
-                or len({heads[n].casefold() for n in usable}) < len(usable)
-            ):
+            usable = _usable(table)
+            if table.trouble or not usable:
                 continue
             chosen = tuple(heads[n] for n in usable)
-            left_out[chosen] = tuple(one for one in heads if one not in chosen)
+            others = tuple(one for n, one in enumerate(heads) if n not in usable)
+            left_out[chosen] = max(left_out.get(chosen, ()), others, key=len)
             names.setdefault(chosen, places.section(table.start) if places else "")
             for row in table.rows:
                 where = str(places.line(row.start)) if places else ""
@@ -287,6 +286,29 @@ def _tables(documents: Sequence[Document]) -> Iterator[Relation]:
         stood = [one for one in (DOCUMENT, LINE_NUMBER) if one not in heads]
         told, out = tuple(rows[heads]), left_out[heads]
         yield Relation(name or TABLE, TABLE, (*stood, *heads), told, about, out, len(stood))
+
+
+def _usable(table: Table) -> list[int]:
+    """Give the places of the headings that a declaration can name."""
+    twice = doubled(table.header)
+    return [
+        place
+        for place, one in enumerate(table.header)
+        if one.strip() and not _UNSAID.search(one) and " ".join(one.split()).casefold() not in twice
+    ]
+
+
+def unnamed(documents: Sequence[Document]) -> Iterator[str]:
+    """Say which tables of documents are no relations, and why."""
+    for document in documents:
+        parsed, places = document.parsed, document.places
+        for table in parsed.tables if parsed and places else ():
+            why = "" if _usable(table) else "no declaration can name a heading of it"
+            if table.trouble or why:
+                line = places.line(table.start) if places else 0
+                yield f"{document.name}, line {line}: a table is left out: {table.trouble or why}"
+    if (number := len([*_tables(documents)])) > _MOST_RELATIONS:
+        yield f"{number - _MOST_RELATIONS:,} tables with other headings are left out"
 
 
 def _fields(keys: Mapping[str, Sequence[tuple[str, str]]]) -> Relation:

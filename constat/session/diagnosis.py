@@ -37,7 +37,7 @@ from constat.tiers.database import check_columns, meant
 from constat.tiers.declarations import check_declarations, check_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from constat.analysis import AnalysedProgram
@@ -171,23 +171,50 @@ _HELPS: Final = (
 )
 
 
+_OF_DECLARATIONS: Final = frozenset(
+    {"C0515", "C0517", "C0518", "C0519", "C0572", "C0573", "C0847", "C0854"}
+)
+"""What is told of a declaration that its source does not fit."""
+
+
+def disagreements(start: Path | None, names: Collection[str]) -> Iterator[Finding]:
+    """Hold the declarations over some sources against what these are now; give what disagrees."""
+    project = load_project(find_project(start))
+    analysed: list[AnalysedProgram] = []
+    mistakes = list(_rules(project, analysed))
+    if not analysed:
+        yield from (one for one in mistakes if one.state == ERROR)
+        return
+    predicates = list(analysed[0].program.predicates.values())
+    for one in _source_findings(project, predicates, names):
+        if one.code in _OF_DECLARATIONS:
+            yield one
+
+
 def database_findings(project: Project, analysed: AnalysedProgram | None) -> Iterator[Finding]:
-    """Look at every database, at the queries over it, and at what has no source."""
+    """Look at every source, at the declarations over it, and at what has no source."""
     predicates = list(analysed.program.predicates.values()) if analysed else []
-    for database in project.databases.values():
-        asked = [one for one in predicates if one.source and one.source.name == database.name]
-        yield from _database(project, database, asked)
-    for api in project.apis.values():
-        asked = [one for one in predicates if one.source and one.source.name == api.name]
-        yield from _api(project, api, asked)
-    for setting in project.documents.values():
-        asked = [one for one in predicates if one.source and one.source.name == setting.name]
-        yield from _documents(project, setting, asked)
-    if not (project.databases or project.apis or project.documents):
+    names = {**project.databases, **project.apis, **project.documents}
+    yield from _source_findings(project, predicates, names)
+    if not names:
         hint = "`databases: {shop: 'sqlite:///data/shop.sqlite'}`"
         yield Finding("databases", NOTE, "the project has no databases", hint)
     if analysed is not None:
         yield from _without_source(project, analysed)
+
+
+def _source_findings(
+    project: Project, predicates: Sequence[Predicate], names: Collection[str]
+) -> Iterator[Finding]:
+    for database in (one for one in project.databases.values() if one.name in names):
+        asked = [one for one in predicates if one.source and one.source.name == database.name]
+        yield from _database(project, database, asked)
+    for api in (one for one in project.apis.values() if one.name in names):
+        asked = [one for one in predicates if one.source and one.source.name == api.name]
+        yield from _api(project, api, asked)
+    for setting in (one for one in project.documents.values() if one.name in names):
+        asked = [one for one in predicates if one.source and one.source.name == setting.name]
+        yield from _documents(project, setting, asked)
 
 
 def _database(

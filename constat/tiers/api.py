@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.apis import Api, ApiError, PathError, Shape, read_path
-from constat.apis.operations import DAY, DECIMAL, MOMENT, NUMBER, TRUTH
+from constat.apis.operations import DAY, DECIMAL, MOMENT, NUMBER, TEXT, TRUTH
 from constat.apis.shapes import path_text
 from constat.catalog import read_column
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
@@ -408,13 +408,23 @@ _NEVER: Final = MappingProxyType(
     }
 )
 """Kinds of columns that no value of a field can be, by what its description says of it."""
+_PERHAPS: Final = MappingProxyType(
+    {
+        TEXT: (*_NUMBERS, *_TIMES, Kind.BOOL),
+        DECIMAL: (Kind.NUMBER, Kind.UNSIGNED),
+        MOMENT: (Kind.DATE,),
+        DAY: (Kind.TIMESTAMP,),
+    }
+)
+"""Kinds of columns that some values of a field can be, and others cannot."""
 
 
 def misfits(
     predicate: Predicate, prepared: _Prepared, description: Description
 ) -> Iterator[Diagnostic]:
     """Hold a declaration against what the description says of the fields, as it is now."""
-    known = {one.path: one for one in description.fields(prepared.operation).fields}
+    listed = description.fields(prepared.operation)
+    known = listed.by_path
     shape, words = prepared.shape, null_words(predicate)
     for place, path in zip(prepared.places, shape.columns, strict=True):
         field = known.get(path.steps if path.whole else (*shape.rows.steps, *path.steps))
@@ -428,7 +438,14 @@ def misfits(
                 f"{of} is of type {field.kind}, and `{column.name}` is declared {column.type_name}"
             )
             yield _doubt(predicate, said, f"write `{column.name}: {kind}`", Severity.WARNING)
-        if field.nullable and words[place] == "error":
+        elif column.kind in _PERHAPS.get(field.kind, ()):
+            kind = _KINDS.get(field.kind, Kind.SYMBOL).value
+            said = f"{of} is of type {field.kind}: a value that is no {column.type_name}, as "
+            said += f"`{column.name}` is declared, leaves its row open"
+            hint = f"if there are such values, write `{column.name}: {kind}`"
+            yield _doubt(predicate, said, hint, Severity.NOTE)
+        rows = () if path.whole else shape.rows.steps
+        if listed.may_lack(field, rows) and words[place] == "error":
             said = f"{of} may be missing, and its declaration does not say what that means"
             hint = f"write `@[null = maybe] {column.name}: {column.type_name}`"
             yield _doubt(predicate, said, hint, Severity.NOTE)

@@ -85,7 +85,7 @@ if TYPE_CHECKING:
 DATABASE: Final = "database"
 MOST_OPENINGS: Final = 1_000
 NO_VALUE: Final = "[C0525]"
-"""What is said of a row with a cell that is no value of its column ends so."""
+"""What is said of a row with a cell that is no value of its column has it."""
 _WITH_A_KEY: Final = "where no rule reads it, `@[key = ...]` before `.decl` leaves it unread"
 ALIKE: Final = "alike in all that is read"
 """What is said of rows of one key between which nothing that is read differs."""
@@ -289,6 +289,8 @@ class RowReader:
         column = self._predicate.columns[place]
         if cell is not None:
             told = f"column {column.name} (declared {column.type_name}) {problem} {NO_VALUE}"
+            if column.kind not in {Kind.SYMBOL, Kind.STRUCTURE}:
+                told += f"; if it holds texts now, declare `{column.name}: symbol`"
             # Without a key every column tells rows apart, and so each of them is read.
             return told if self._predicate.key else f"{told}; {_WITH_A_KEY}"
         if place in self._predicate.key:

@@ -12,7 +12,7 @@ import pytest
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.session import Session
-from constat.session.diagnosis import diagnose
+from constat.session.diagnosis import diagnose, disagreements
 from tests.apis.servers import JSONResponse, Request, Response, Served, serving
 from tests.apis.test_answers import SPEC
 
@@ -48,9 +48,13 @@ async def orders(request: Request, state: State) -> Response:
     return JSONResponse({"orders": [{"id": 1, "total": 10.5, "lines": lines}]})
 
 
+async def people(request: Request, state: State) -> Response:
+    return JSONResponse([{"id": "1", "home": {"city": "Bern"}, "tags": ["new", None]}])
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with serving({"/spec": spec, "/orders": orders}) as found:
+    with serving({"/spec": spec, "/orders": orders, "/people": people}) as found:
         yield found
 
 
@@ -123,6 +127,32 @@ def test_a_thing_is_no_list_for_having_one(
     assert [one.partition("rows = ")[2].partition(")")[0].split(",")[0] for one in inputs] == rows
 
 
+def test_a_draft_names_what_may_be_missing_and_null_entries_are_rows(
+    project: Project, server: Served, opened: Open
+) -> None:
+    plain = {"type": "string"}
+    place = {"type": "object", "required": ["city"], "properties": {"city": plain}}
+    tags = {"type": "array", "items": {"type": "string", "nullable": True}}
+    of = {"id": plain, "home": place, "secret": {"writeOnly": True, **plain}, "tags": tags}
+    entry = {"type": "object", "required": list(of), "properties": of}
+    schema = {"type": "array", "items": entry}
+    answer = {"200": {"content": {"application/json": {"schema": schema}}}}
+    get = {"operationId": "people", "responses": answer}
+    spec = {"openapi": "3.0.0", "paths": {"/people": {"get": get}}}
+    settings = f"url: {server.url}\nprivate: true\nauthority: true\nspec_inline: {json.dumps(spec)}"
+    with opened(project(settings, ".decl p(x: symbol)\np(a).\n")) as session:
+        text = session.draft_tables(["crm.people"]).text
+    declared = " ".join(text.partition(".decl people(")[2].partition(")")[0].split())
+    assert declared == "home_city: symbol, id: symbol"
+    with opened(project(settings, text)) as session:
+        assert session.prove('people("Bern", "1")').verdict is Verdict.PROVED
+        goal = 'people_tags("1", {}, {})'
+        assert session.prove(goal.format(0, '"new"')).verdict is Verdict.PROVED
+        # The second entry is null: what it is nobody knows, and there is no third.
+        assert session.prove(goal.format(1, '"old"')).verdict is Verdict.UNRESOLVED
+        assert session.prove(goal.format(2, "?tag")).verdict is Verdict.DISPROVED
+
+
 def test_what_changes_something_is_not_drafted(crm: Callable[..., Session]) -> None:
     with crm() as session:
         for name, code in (("addOrder", "C0572"), ("listOrder", "C0840")):
@@ -169,6 +199,36 @@ def test_doctor_looks_at_apis_and_the_declarations_over_them(
         found = [one for one in diagnose(session.project.folder) if one.check == "API crm"]
     assert "C0573" in {one.code for one in found}
     assert "5 operations" in found[-1].message
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared", "edit"),
+    [
+        ("string", "number", "if there are such values, write `total: symbol`"),
+        ("number", "number", "if there are such values, write `total: Decimal`"),
+        ("boolean", "number", "write `total: Bool`"),
+        ("number", "Decimal", ""),
+        ("integer", "symbol", ""),
+    ],
+)
+def test_a_declaration_that_a_field_no_longer_fits_is_told_again_and_again(
+    crm: Callable[..., Session], kind: str, declared: str, edit: str
+) -> None:
+    answer = {"type": "object", "required": ["total"], "properties": {"total": {"type": kind}}}
+    response = {"200": {"content": {"application/json": {"schema": answer}}}}
+    get = {"operationId": "total", "responses": response}
+    spec = {"openapi": "3.0.0", "paths": {"/total": {"get": get}}}
+    rules = f'.decl t(total: {declared})\n.input t(source="crm", operation="total")\n'
+    with crm(rules) as session:
+        folder = session.project.folder
+    settings = f"url: https://crm.example\nspec_inline: {json.dumps(spec)}\n"
+    lines = "".join(f"    {line}\n" for line in settings.splitlines())
+    (folder / "constat.yaml").write_text(f"project: t\nrules: rules\napis:\n  crm:\n{lines}")
+    for _ in range(2):
+        with Session(folder) as session:
+            session.catalog.refresh()
+        assert [one.help for one in disagreements(folder, ["crm"])] == ([edit] if edit else [])
+        assert list(disagreements(folder, ["other"])) == []
 
 
 def test_doctor_tells_a_description_that_has_changed_and_leaves_goals_by_the_one_before(

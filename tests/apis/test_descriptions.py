@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from constat.apis import ApiError, Shape, read_path
 from constat.apis.openapi import OpenApi
+from constat.apis.operations import TABLE
+from constat.apis.shapes import path_text
 from constat.project.apis import ApiSetting
 from constat.project.reading import Expanded
 
@@ -176,3 +178,49 @@ def test_law_no_description_breaks_the_reader(paths: object, answer: object) -> 
             found.problem(operation, answer)
         sent = {one.name: "v" for one in operation.parameters}
         assert found.asking(operation, sent, WHOLE).url.startswith("https://crm.example/api/")
+
+
+PLACE = {
+    "type": "object",
+    "required": ["city", "zip"],
+    "properties": {"city": {"type": "string"}, "zip": {"type": "string", "nullable": True}},
+}
+PLAIN: dict[str, Any] = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "missing"),
+    [
+        # A table that is always there has its fields always; another takes them with it.
+        ({"required": ["a"], "properties": {"a": PLACE}}, {"a.city": False, "a.zip": True}),
+        ({"properties": {"a": PLACE}}, {"a.city": True, "a.zip": True}),
+        (
+            {"required": ["a"], "properties": {"a": {"anyOf": [PLACE, {"type": "null"}]}}},
+            {"a.city": True, "a.zip": True},
+        ),
+        ({"required": ["a"], "properties": {"a": {"writeOnly": True, **PLAIN}, "b": {}}}, {"b": 1}),
+        ({"required": ["a", "b"], "properties": {"a": {}, "b": PLAIN}}, {"a": True, "b": False}),
+        (
+            {"required": ["a"], "properties": {"a": {"oneOf": [PLAIN, {"type": ["null"]}]}}},
+            {"a": True},
+        ),
+        ({"required": ["a"], "properties": {"a": {"enum": ["x", None]}}}, {"a": True}),
+        ({"type": "array", "items": {"type": "string", "nullable": True}}, {"[]": True}),
+        ({"type": "array", "items": PLAIN}, {"[]": False}),
+    ],
+)
+def test_a_field_may_be_missing_where_its_schema_says_so(
+    schema: object, missing: dict[str, bool]
+) -> None:
+    found = described(schema)
+    listed = found.fields(found.operations["a"])
+    values = [one for one in listed.fields if one.kind != TABLE]
+    assert {path_text(one.path): listed.may_lack(one, ()) for one in values} == missing
+
+
+def test_what_is_only_read_is_not_sent() -> None:
+    body = {"required": ["id", "a"], "properties": {"id": {"readOnly": True, **PLAIN}, "a": PLAIN}}
+    post = {"requestBody": {"content": {"application/json": {"schema": body}}}}
+    found = OpenApi(SETTING, {"openapi": "3.0.0", "paths": {"/a": {"post": post}}}, b"x")
+    (operation,) = found.operations.values()
+    assert {one.name: one.required for one in operation.parameters} == {"id": False, "a": True}

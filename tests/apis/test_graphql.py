@@ -31,7 +31,14 @@ SCHEMA = build_schema(
       paged(first: Int, after: String): Pages!
       broken: [Country!]
       within(bounds: Bounds!): [Country!]
+      search: [Found!]!
+      kept: [Kept!]!
     }
+    union Found = Book | Disc
+    interface Kept { id: ID! }
+    type Book implements Kept { id: ID! title: String! size: Int! authors: [Author!]! }
+    type Disc implements Kept { id: ID! title: String! size: String! cover(of: Int!): String }
+    type Author { name: String! books: [Book!]! }
     input Bounds { least: Float most: Float }
     type Mutation { rename(code: ID!): Country }
     """
@@ -68,6 +75,14 @@ class Root:
 
     def broken(self, _info: object) -> list[dict[str, Any]]:
         raise ValueError("secret of the server")
+
+    def search(self, _info: object) -> list[dict[str, Any]]:
+        authors = [{"name": "Frisch", "books": []}, {"name": "Keller", "books": []}]
+        book = {"__typename": "Book", "id": "b", "title": "Stiller", "size": 438}
+        disc = {"__typename": "Disc", "id": "d", "title": "Kind of Blue", "size": "12 in"}
+        return [{**book, "authors": authors}, disc]
+
+    kept = search
 
     def rename(self, _info: object, code: str) -> None:
         raise AssertionError("nothing is ever changed")
@@ -147,6 +162,29 @@ def test_all_pages_of_a_connection_are_read(countries: Callable[..., Session]) -
         authorities = [one for call in result.calls for one in call.answer.authorities]
         assert authorities[0].exhaustive is not None
         assert authorities[0].exhaustive.pages == 2
+
+
+@pytest.mark.parametrize("name", ["search", "kept"])
+def test_what_only_some_things_have_is_drafted_and_read(
+    countries: Callable[..., Session], name: str
+) -> None:
+    with countries() as session:
+        text = session.draft_tables([name]).text
+        shown = session.catalog.table(name)
+    assert "needs the argument `of`" in text
+    assert "`Book` stands around it" in text
+    assert any("needs the argument `of`" in one for one in shown.problems)
+    with countries(rules=text) as session:
+        goal = f'{name}_book_authors(b, 1, "{{}}")'
+        assert session.prove(goal.format("Keller")).verdict is Verdict.PROVED
+        assert session.prove(goal.format("Frisch")).verdict is Verdict.DISPROVED
+        columns = [one.name for one in session.program.program.predicates[name].columns]
+        values = {"typename": "Disc", "disc_size": "12 in"}
+        goal = ", ".join(f'"{values[one]}"' if one in values else "?" for one in columns)
+        assert session.prove(f"{name}({goal})").verdict is Verdict.PROVED
+        # A book has no size of discs.
+        wrong = goal.replace("Disc", "Book")
+        assert session.prove(f"{name}({wrong})").verdict is not Verdict.PROVED
 
 
 def test_an_object_that_it_is_asked_with_is_told(countries: Callable[..., Session]) -> None:

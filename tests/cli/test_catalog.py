@@ -204,3 +204,34 @@ def test_init_drafts_as_the_catalog_does(tmp_path: Path) -> None:
     (tmp_path / "rules" / "sources.dl").unlink()
     ran = catalog(tmp_path, "draft", "p", "--format", "json")
     assert json.loads(ran.out)["text"] == drafted
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("t.csv", "id,n\n1,10\n2,20\n", "id,n\n1,ten\n2,twenty\n"),
+        ("t.json", '[{"id": 1, "n": 10}]', '[{"id": 1, "n": "ten"}]'),
+        ("t.csv", "id,n\n1,2025-01-01\n", "id,n\n1,Monday\n"),
+    ],
+)
+def test_a_column_that_changed_its_type_is_told_until_the_declaration_fits(
+    tmp_path: Path, name: str, before: str, after: str
+) -> None:
+    (tmp_path / name).write_text(before)
+    (tmp_path / "constat.yaml").write_text(
+        f"databases: {{shop: {{files: {{t: {name}}}}}}}\nrules: [r.dl]\n"
+    )
+    (tmp_path / "r.dl").write_text("")
+    rules = catalog(tmp_path, "draft", "t").out
+    (tmp_path / "r.dl").write_text(rules)
+    assert "C0854" not in catalog(tmp_path, "refresh").out
+    (tmp_path / name).write_text(after)
+    for _ in range(2):
+        ran = catalog(tmp_path, "refresh", "shop")
+        assert (ran.code, ran.out.count("C0854")) == (0, 1)
+        assert "help: write `n: symbol`" in ran.out
+    (told,) = catalog(tmp_path, "refresh", "--format", "json").json["declarations"]
+    assert (told["check"], told["state"]) == ("database shop", "warning")
+    kind = "Date" if "2025" in before else "number"
+    (tmp_path / "r.dl").write_text(rules.replace(f"n: {kind}", "n: symbol"))
+    assert "C0854" not in catalog(tmp_path, "refresh").out

@@ -10,6 +10,7 @@ from constat.authoring import DiscoveryTools, PromptBuilder
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.session import Session
+from constat.session.diagnosis import diagnose
 from tests.documents.conftest import Write, docx, pdf
 
 FIRST = """\
@@ -162,3 +163,41 @@ def test_documents_of_other_kinds_are_listed_too(write: Write) -> None:
         fields = session.catalog.table("papers.fields")
         assert [one.name for one in fields.columns] == ["document", "Supplier"]
         assert fields.rows == 2
+
+
+TWICE = """\
+# Rates
+
+| Item | Jan | Jan | Feb |
+|---|---|---|---|
+| nut | 1 | 2 | 3 |
+
+# Sums
+
+| Sum | sum |
+|---|---|
+| 4 | 5 |
+"""
+
+
+def test_a_heading_over_two_columns_is_told_and_never_guessed(write: Write) -> None:
+    with Session(write(RULES, SETTINGS, a_md=TWICE)) as session:
+        (source,) = session.catalog.databases()
+        assert source.problems == (
+            "papers/a.md, line 9: a table is left out: no declaration can name a heading of it",
+        )
+        rates = session.catalog.table("papers.rates")
+        assert [one.name for one in rates.columns[2:]] == ["Item", "Feb"]
+        said = 'no declaration can name the heading "Jan", which stands over 2 columns'
+        assert rates.problems == (said,)
+        text = session.draft_tables(["papers.rates"]).text
+    assert f"// Left out: {said}." in text
+    with Session(write(text, SETTINGS, a_md=TWICE)) as session:
+        assert session.prove("rates(?, ?, nut, 3)").verdict.name.startswith("PROVED")
+    by_hand = '.decl jan(item: symbol, n: number)\n.input jan(source = "papers", rows = "table",'
+    by_hand += ' columns = "item = Item, n = Jan")\n'
+    with Session(write(by_hand, SETTINGS, a_md=TWICE)) as session:
+        result = session.prove("jan(nut, 1)")
+        assert result.verdict is Verdict.UNRESOLVED
+        (told,) = (one for one in diagnose(session.project.folder) if one.code == "C0854")
+        assert told.state == "warning"

@@ -253,6 +253,7 @@ def test_a_cell_that_is_no_value_is_the_reason_and_not_a_null_beside_it(days: Pa
         (reason,) = session.query("days(?i, ?w, ?r), ?i = 2500").reasons
     assert reason.reason == (
         "database files: query of days, column rain (declared number) is not an integer [C0525];"
+        " if it holds texts now, declare `rain: symbol`;"
         " where no rule reads it, `@[key = ...]` before `.decl` leaves it unread"
     )
 

@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from constat.apis import Api, ApiError, drift, until_of
@@ -27,7 +28,15 @@ from constat.apis.operations import (
     Operation,
     Parameter,
 )
-from constat.apis.shapes import ENTRIES, Field, PathError, path_text, read_path
+from constat.apis.shapes import (
+    ENTRIES,
+    Field,
+    LeftOut,
+    Listed,
+    PathError,
+    path_text,
+    read_path,
+)
 from constat.catalog.connection import SourceFailureError
 from constat.catalog.schema.described import (
     LONGEST_NAME,
@@ -136,6 +145,7 @@ def _table(name: str, operation: Operation, description: Description) -> TableSc
     problems = [] if operation.safe else ["it may change something, and is not asked"]
     problems += ["it is deprecated"] if operation.deprecated else []
     problems += _unasked(operation)
+    problems += _unread(listed.left_out)
     if listed.open and len(listed.fields) > _MOST_SHOWN:
         problems.append(f"it may have more fields than these {len(listed.fields):,}")
     about = " ".join(filter(None, (operation.form, operation.summary)))
@@ -156,6 +166,13 @@ def _unasked(operation: Operation) -> list[str]:
     return [
         f"it is asked with the object `{one.name}`, which no column can give" for one in of_tables
     ]
+
+
+def _unread(left_out: Sequence[LeftOut]) -> list[str]:
+    """Say what an answer has and no column can read."""
+    said = [f"`{path_text(one.path)}` is not read: {one.why}" for one in left_out[:_MOST_NAMED]]
+    more = len(left_out) - _MOST_NAMED
+    return said + ([f"and {more:,} more fields are not read"] if more > 0 else [])
 
 
 def _asked(one: Parameter) -> ColumnSchema:
@@ -180,7 +197,8 @@ class DraftedOperations:
 class _Relation:
     """Rows of an answer: where they stand, and their columns as name, type and path.
 
-    `left_out` are fields that no declaration can name, and those beyond the bound of a draft.
+    `left_out` are fields that no declaration can name, and those beyond the bound of a draft;
+    `unread` says of others why no column reads them.
     """
 
     name: str
@@ -188,6 +206,7 @@ class _Relation:
     sent: tuple[tuple[str, str, str], ...]
     columns: tuple[tuple[str, str, str, bool], ...]
     left_out: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def draft_operations(
@@ -240,7 +259,8 @@ def _relations(
     description: Description, operation: Operation, taken: Iterable[str]
 ) -> Iterator[_Relation]:
     """Yield the rows of an answer, then those of each list inside of them."""
-    fields = description.fields(operation).fields
+    listed = description.fields(operation)
+    fields = listed.fields
     main = _main_rows(description.rows(operation), fields)
     used = set(taken)
     sent_names: set[str] = set()
@@ -253,10 +273,11 @@ def _relations(
     for rows in [main, *_inner_lists(main, fields)]:
         name = identifier(_noun(operation.name, main, rows), used, "p")
         used.add(name)
-        around = None if rows == main else _keys_around(main, fields)
-        columns, left_out = _columns(rows, fields, set(sent_names), around)
+        around = None if rows == main else _keys_around(main, rows, fields)
+        columns, left_out = _columns(rows, listed, set(sent_names), around)
         if columns or rows == main:
-            found = tuple(columns), tuple(left_out)
+            unread = _unread(listed.left_out) if rows == main else ()
+            found = tuple(columns), tuple(left_out), tuple(unread)
             yield _Relation(name, path_text(rows), tuple(sent), *found)
 
 
@@ -287,18 +308,22 @@ def _noun(operation: str, main: tuple[str, ...], rows: tuple[str, ...]) -> str:
     return " ".join([operation, *named])
 
 
-def _keys_around(main: tuple[str, ...], fields: Sequence[Field]) -> list[Field]:
+def _keys_around(
+    main: tuple[str, ...], rows: tuple[str, ...], fields: Sequence[Field]
+) -> list[Field]:
     """Give the fields by which the rows of an inner list name the row that they lie in."""
     if ENTRIES not in main:
         return []
-    names = ("id", "code", "key", "number", "name")
+    plain = ("id", "code", "key", "number", "name")
+    only, between, _ = rows[len(main)].lower().partition("__")
+    names = (*plain, *(f"{only}__{name}" for name in plain if between))
     direct = {one.path[-1].lower(): one for one in fields if one.path[:-1] == main}
     return [direct[name] for name in names if name in direct][:1]
 
 
 def _columns(
     rows: tuple[str, ...],
-    fields: Sequence[Field],
+    listed: Listed,
     taken: set[str],
     around: Sequence[Field] | None,
 ) -> tuple[list[tuple[str, str, str, bool]], list[str]]:
@@ -316,7 +341,7 @@ def _columns(
         column = identifier("place", taken, "c")
         taken.add(column)
         found.append((column, "number", "#", False))
-    for one in fields:
+    for one in listed.fields:
         rest = one.path[len(rows) :]
         inside = one.path[: len(rows)] == rows and ENTRIES not in rest
         if not inside or one.kind in {LIST, TABLE} or len(rest) > _MOST_DEEP:
@@ -326,9 +351,8 @@ def _columns(
             continue
         column = identifier(" ".join(rest) or "value", taken, "c")
         taken.add(column)
-        found.append(
-            (column, _type(one.kind), ".".join(rest) or ".", one.nullable or len(rest) > 1)
-        )
+        missing = listed.may_lack(one, rows)
+        found.append((column, _type(one.kind), ".".join(rest) or ".", missing))
     return found, left_out
 
 
@@ -369,6 +393,7 @@ def _block(api: str, operation: Operation, one: _Relation) -> str:
     about = _COMMENT_END.sub(" ", operation.summary)[:160]
     head = f"// {operation.form}{f': {about}' if about else ''}\n"
     head += "".join(f"// It has no answers: {problem}.\n" for problem in _unasked(operation))
+    head += "".join(f"// Left out: {_COMMENT_END.sub(' ', said)[:300]}.\n" for said in one.unread)
     if one.left_out:
         listed = ", ".join(
             json.dumps(name, ensure_ascii=False) for name in one.left_out[:_MOST_DEEP]
@@ -408,8 +433,11 @@ def look_at_documents(
     state = hashlib.sha256(repr((collection.state(), setting)).encode()).hexdigest()
     if state == known:
         return state, None
+    from constat.documents import unnamed  # noqa: PLC0415  loaded when it is used
+
     documents = _read(collection)
     failed = [f"{one.name}: {one.failure}" for one in documents if one.failure]
+    failed += unnamed(documents)
     more = [f"and {len(failed) - _MOST_NAMED:,} more that cannot be read"]
     problems = (*failed[:_MOST_NAMED], *(more if len(failed) > _MOST_NAMED else ()))
     tables = tuple(_held(setting, label, one) for label, one in _labelled(documents))
@@ -445,7 +473,8 @@ def draft_documents(
         relation = _relation(project, table)
         for name, told, listed in _declared(table, relation, columns, locale, used):
             signatures.append(f"{name}({', '.join(one.rpartition('] ')[2] for one in listed)})")
-            head = f".decl {name}({', '.join(listed)})"
+            said = (f"// Left out: {_COMMENT_END.sub(' ', one)}.\n" for one in _unnamed(relation))
+            head = f"{''.join(said)}.decl {name}({', '.join(listed)})"
             blocks.append(f'{head}\n.input {name}(source = "{source}", {told})\n')
     problems: list[Diagnostic] = []
     text = format_text("\n".join(blocks), "<draft>", problems)
@@ -510,11 +539,16 @@ def _held(setting: DocumentsSetting, label: str, relation: Relation) -> TableSch
         rows=len(relation.cells),
         counted=True,
         comment=shortened(relation.about),
-        problems=tuple(
-            f"no declaration can name the heading {json.dumps(one[:_LONGEST_VALUE])}"
-            for one in relation.left_out[:_MOST_NAMED]
-        ),
+        problems=tuple(_unnamed(relation)),
     )
+
+
+def _unnamed(relation: Relation) -> Iterator[str]:
+    """Say which columns a table of documents has that no declaration can name."""
+    for one, times in islice(Counter(relation.left_out).items(), _MOST_NAMED):
+        why = f", which stands over {times} columns" if times > 1 else ""
+        heading = json.dumps(one[:_LONGEST_VALUE], ensure_ascii=False)
+        yield f"no declaration can name the heading {heading}{why}"
 
 
 def _relation(project: Project, table: TableSchema) -> Relation:
