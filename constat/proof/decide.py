@@ -594,12 +594,18 @@ def first_answers(reading: Reading, goal: Atom, most: int | None) -> tuple[tuple
         and ((any_values and NullCell not in map(type, row)) or agrees(goal, row))
     ]
     few = most is not None and len(found) > most
-    first = nsmallest(most or 0, found, key=_texts) if few else sorted(found, key=_texts)
+    # The order is the same: of one column its text is all there is to compare.
+    text = _texts if len(goal.terms) != 1 else _only_text
+    first = nsmallest(most or 0, found, key=text) if few else sorted(found, key=text)
     return tuple([(goal.predicate, row) for row in first]), len(found) - len(first)
 
 
 def _texts(row: Row) -> tuple[str, ...]:
     return tuple(map(str, row))
+
+
+def _only_text(row: Row) -> str:
+    return str(row[0])
 
 
 def agrees(goal: Atom, row: OpenRow) -> bool:
