@@ -29,7 +29,7 @@ from constat.library import rule_files
 from constat.library.loading import read_rules
 from constat.logic import OPEN, Atom, Constant, Kind, Variable
 from constat.memory.facts import Author, Place
-from constat.memory.history import MAIN, SILENT, last_name
+from constat.memory.history import MAIN, SILENT, last_name, parent_of
 from constat.store import clock
 from constat.store.replacing import Scratch
 from constat.syntax import exit_code
@@ -205,7 +205,9 @@ def called(claim: Claim) -> str:
 
 def record_of(claim: Claim) -> str:
     """Return the object that a leaf stands in: ``m3 lines[0]`` of ``lines[0].price`` in ``m3``."""
-    return f"{claim.text.name} {claim.fact.key.rpartition('.')[0]}".strip()
+    one = claim.fact
+    path = parent_of(one.key) if one.method == "json" else one.key.rpartition(".")[0]
+    return f"{claim.text.name} {path}".strip()
 
 
 def shape_of(claim: Claim) -> str:

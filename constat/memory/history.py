@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
 from constat.memory.extract import facts_of
-from constat.memory.extract.text import Said, fact
+from constat.memory.extract.text import Said, fact, path_text
 from constat.memory.facts import Author, Passage, Place, passages_of
 from constat.memory.messages import Role
 from constat.memory.quotations import blanked, own
@@ -38,13 +38,15 @@ _WHOLE: Final = re.compile(
     rf"\s(?P<said>{_TEXT})(?P<rest>\s\[all\sof\sit:\sref:[^\]]+\])?"
     rf"(?:\s\((?P<note>[^\n]*)\))?\s(?P<at>{_AT})\s*$"
 )
+# Behind it in a line, each value is of a record of its own.
+EACH: Final = "each:"
 _COLUMNS: Final = re.compile(
-    rf"(?:(?:{_TEXT}|{_WORD})?\|)+(?:{_TEXT}|[\w$€£%@#&+*/.-]+)?:\s|(?:{_TEXT}|{_WORD}):\s"
+    rf"(?!{EACH}\s)(?:(?:{_TEXT}|{_WORD})?\|)+(?:{_TEXT}|[\w$€£%@#&+*/.-]+)?:\s|(?:{_TEXT}|{_WORD}):\s"
 )
 _KEY: Final = re.compile(rf"{_TEXT}|[\w$€£%@#&+*/.-]+")
 _TOKEN: Final = re.compile(
-    rf"(?P<place>(?<=\s){_AT}(?=\s|$))|(?:(?P<key>{_TEXT}|{_WORD})=)?(?P<value>{_TEXT}|(?!@)(?:{_WORD}))"
-    r"|(?P<bar>\|)"
+    rf"(?P<place>(?<=\s){_AT}(?=\s|$))|(?P<each>(?<=\s){EACH}(?=\s))|(?:(?P<key>{_TEXT}|{_WORD})=)?(?P<value>{_TEXT}|(?!@)(?:{_WORD}))"
+    r"|(?P<bar>\|)|(?P<apart>;)"
 )
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _KINDS: Final = MappingProxyType({"true": "truth", "false": "truth", "null": "nothing"})
@@ -54,8 +56,12 @@ _OPEN: Final = "not put right"
 
 @frozen
 class _Value:
-    """A value in a line, by its characters; ``key`` is empty for what people name."""
+    """A value in a line, by its characters; ``key`` is empty for what people name.
 
+    ``record`` tells the records of one text apart.
+    """
+
+    record: int
     key: str
     value: str
     start: int
@@ -107,17 +113,26 @@ def _values(
 ) -> Iterator[tuple[Passage, tuple[Fact, ...]]]:
     """Yield the values of a line, text by text."""
     found: list[_Value] = []
-    begins, column, key = part.lead, 0, ""
+    begins, column, key, record = part.lead, 0, "", 0
+    # What records of one value each have in common, once such values follow.
+    common: list[_Value] | None = None
     for token in _TOKEN.finditer(part.line, part.rest):
         if token["place"]:
             yield _told(block, head, token["place"], found, (part, begins, token.end()))
-            found, begins = [], token.end()
+            found, begins, key, record, common = [], token.end(), "", 0, None
         elif token["bar"]:
             column, key = column + 1, ""
+        elif token["apart"]:
+            column, key, record, common = 0, "", record + 1, None
+        elif token["each"]:
+            key, common = "", [one for one in found if one.record == record]
         else:
             key = _plain(token["key"]) if token["key"] else key
             name = key or (columns[min(column, len(columns) - 1)] if columns else "")
-            found.append(_Value(name, _plain(token["value"]), *token.span("value")))
+            if common is not None and sum(one.record == record for one in found) > len(common):
+                record += 1
+                found += [replace(one, record=record) for one in common]
+            found.append(_Value(record, name, _plain(token["value"]), *token.span("value")))
 
 
 def _told(
@@ -140,9 +155,12 @@ def _told(
     line = replace(line, author=author, place=kind, call=place, tool=tool, subject=subject)
     times: dict[str, int] = {}
     facts = []
+    parted = len({one.record for one in values}) > 1
     for one in values:
-        number = times[one.key] = times.get(one.key, -1) + 1
-        key = f"{one.key}[{number}]" if number and one.key else one.key
+        key = path_text((one.key,)) if one.key else ""
+        key = path_text((one.record, one.key or "value")) if parted else key
+        number = times[key] = times.get(key, -1) + 1
+        key = f"{key}[{number}]" if number and one.key else key
         start, end = one.start - begins, one.end - begins
         predicate = "entity_value"
         if one.key or "\\" in part.line[one.start : one.end]:
@@ -465,6 +483,7 @@ _ROLES: Final = MappingProxyType({Author.HUMAN: Role.USER.value, Author.SYSTEM: 
 SILENT: Final = frozenset({"tool_call", "tool_result", "rejected"})
 _PLAIN: Final = re.compile(r"(?!@)[\w$€£%@#&+*/.:-]{1,200}(?<!:)")
 _INDEX: Final = re.compile(r"(?:\[[0-9]+\])+\Z")
+_STEP: Final = re.compile(r'(?:\.?[^.\[\]"]+|\["(?:[^"\\]|\\.)*"\])\Z')
 _NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
@@ -518,8 +537,26 @@ def shown(claim: Claim) -> str:
 
 
 def last_name(key: str) -> str:
-    """Return the last name of a path: ``price`` of ``lines[0].price``, ``ids`` of ``ids[3]``."""
-    return _INDEX.sub("", key.rpartition(".")[2])
+    """Return the last name of a path: ``price`` of ``lines[0].price``, ``ids`` of ``ids[3]``.
+
+    A name that is no word stands in brackets and quotes there: ``a.b`` of ``lines[0]["a.b"]``.
+    """
+    found = _STEP.search(_INDEX.sub("", key))
+    name = found.group() if found else ""
+    return str(json.loads(name[1:-1])) if name.startswith("[") else name.removeprefix(".")
+
+
+def parent_of(key: str) -> str:
+    """Return the object or row of a path: ``lines[0]`` of ``lines[0].ids[3]``, and of a table.
+
+    A list of values is one value of its object, and a list within a list is a row.
+    """
+    listed = _INDEX.search(key)
+    if listed is None:
+        return _STEP.sub("", key)
+    if listed.group().count("[") > 1:
+        return key[: key.rindex("[")]
+    return _STEP.sub("", key[: listed.start()])
 
 
 def head(text: Cited) -> str:

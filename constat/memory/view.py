@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -9,15 +10,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen, slotted
-from constat.memory.decisions import FAR, record_of
+from constat.memory.decisions import FAR, record_of, shape_of
 from constat.memory.facts import Span
 from constat.memory.history import (
+    EACH,
     SILENT,
     WHOLE,
     Line,
     head,
     is_bare_number,
     key_of,
+    quoted,
     shown,
     speaker,
     whole_line,
@@ -30,9 +33,13 @@ if TYPE_CHECKING:
     from constat.memory.decisions import Decided
     from constat.memory.history import Claim
 
-# One text names its keys: `get -> id=O-5 state=paid @m7`. Texts with one key, or none, share a
+    _Writer = Callable[[Sequence[Claim]], str]
+
+# One record names its keys: `get -> id=O-5 state=paid @m7`. Texts with one key, or none, share a
 # line: `call get id: O-5 @m7 O-7 @m9`. Otherwise the first line names the columns; an empty cell
-# says nothing: its value is shown elsewhere, did not fit, or is not there::
+# says nothing: its value is shown elsewhere, did not fit, or is not there. Values of one record
+# stand together, and `;` parts the records of one text. Behind `each:` each value is of a record of
+# its own; what stands before it is of all of these: `row=4 each: seat=S-3 S-4; Ada|S-1; Jon|S-2`.
 
 # More columns than these are hard to tell apart by counting; what is left names its key.
 _MOST_COLUMNS: Final = 8
@@ -41,6 +48,8 @@ _INDENT: Final = "  "
 _ROW: Final = hundredths(f"\n{_INDENT}")
 _MARK: Final = hundredths("|")
 _AGAIN: Final = hundredths("||") - _MARK
+_APART: Final = hundredths(";")
+_EACH: Final = hundredths(f" {EACH}")
 _MOST_FACES: Final = 20_000
 
 
@@ -56,8 +65,9 @@ def family_of(claim: Claim, *, terse: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """How a claim looks in its line: under which key it stands, as what, and what that takes."""
+    """How a claim looks in its line: of which record, under which key, as what, what that takes."""
 
+    record: str
     family: str
     head: str
     key: str
@@ -111,13 +121,15 @@ class Faces:
             said = f"{key_of(claim)}={said}"
         takes = hundredths(f" {said}")
         family = family_of(claim, terse=self.terse)
+        record = record_of(claim)
         if self.terse:
-            return Face(family, family, "", said, takes, 0)
+            return Face(record, family, family, "", said, takes, 0)
         key = key_of(claim)
+        key = quoted(key) if f"{key}:" == EACH else key
         # Together a key and a value may be read as one long code.
         attached = hundredths(f" {key}={said}") - takes if key else 0
         attached = max(_taken(f" {key}="), attached) if key else 0
-        return Face(family, head(claim.text), key, said, takes, attached)
+        return Face(record, family, head(claim.text), key, said, takes, attached)
 
 
 @lru_cache(maxsize=4_096)
@@ -135,23 +147,58 @@ def _sentence(claim: Claim, level: int, verbatim: int, note: str) -> Line:
     return whole_line(claim, level, said, rest, note)
 
 
+class _Cost(NamedTuple):
+    """What records of a text take: values, marks between records, marks and keys in tables."""
+
+    values: int = 0
+    marks: int = 0
+    cells: int = 0
+
+    def and_(self, other: _Cost, times: int = 1) -> _Cost:
+        """Return the sum with so many times another."""
+        return _Cost(*(one + times * two for one, two in zip(self, other, strict=True)))
+
+
 @slotted
 class _Row:
-    """The claims of one text; ``attached`` is what each key takes beside its values."""
+    """The claims of one record: the first is its own, a code if it has one.
 
-    claims: list[Claim] = field(default_factory=list)
-    level: int = 9
+    Other records may have the same ``rest``, of which are ``takes`` and ``keyed``. ``attached`` is
+    what each key takes beside its values.
+    """
+
+    claims: tuple[Claim, ...] = ()
+    rest: frozenset[tuple[str, str, int]] = frozenset()
     attached: dict[str, int] = field(default_factory=dict)
-    columns: set[int] = field(default_factory=set)
-    marks: int = 0
+    columns: frozenset[int] = frozenset()
+    takes: int = 0
+    keyed: int = 0
+    cells: int = 0
+
+
+@slotted
+class _Text:
+    """The records of one text, and those of them with one rest; ``cost`` is what these take."""
+
+    rows: dict[str, _Row] = field(default_factory=dict)
+    level: int = 9
+    alike: dict[frozenset[tuple[str, str, int]], list[_Row]] = field(default_factory=dict)
+    cost: _Cost = _Cost()
+
+    def takes(self) -> _Cost:
+        """Return what all of it takes."""
+        if len(self.rows) == 1:
+            (row,) = self.rows.values()
+            return _Cost(self.cost.values, 0, row.cells)
+        return self.cost.and_(_Cost(0, _APART), max(0, len(self.alike) - 1))
 
 
 class _Sums(NamedTuple):
-    """What parts of a family take: values with places, keys before them, columns, cells."""
+    """What parts of a family take: values with places, columns, marks between records, cells."""
 
     values: int = 0
-    keyed: int = 0
     columns: int = 0
+    marks: int = 0
     cells: int = 0
 
 
@@ -162,11 +209,12 @@ class Family:
         self._faces = faces or Faces()
         self._head = self._faces.of(first).head
         self._takes = hundredths(self._head) + LINE
-        self._rows: dict[str, _Row] = {}
+        self._texts: dict[str, _Text] = {}
+        self._rows = 0
         self._columns: dict[str, int] = {}
         self._keys: set[str] = set()
         self._sums = _Sums()
-        self._weighed: tuple[Claim, _Sums] | None = None
+        self._weighed: tuple[Claim, _Sums, _Text] | None = None
 
     def key(self, claim: Claim) -> str:
         """Return what a claim is called here."""
@@ -174,101 +222,175 @@ class Family:
 
     def cost(self, claim: Claim) -> int:
         """Return what one more claim would take, in hundredths of a token."""
-        rows = len(self._rows) + (claim.text.name not in self._rows)
-        key = self.key(claim)
-        keys = self._keys if key in self._keys else self._keys | {key}
-        return self._total(self._with(claim), rows, keys) - self._now()
+        face, keys, row = self._faces.of(claim), self._keys, self._row(claim)
+        keys = keys if face.key in keys else keys | {face.key}
+        rows = self._rows + (row is None)
+        keyed = sum(_attached(row or _Row(), face).values()) if rows == 1 else 0
+        return self._total(self._with(claim)[0], rows, keys, keyed) - self._now()
 
     def has(self, claim: Claim) -> bool:
         """Tell whether the text of a claim has a row already."""
-        return claim.text.name in self._rows
+        return claim.text.name in self._texts
 
     def shows(self, claim: Claim) -> bool:
-        """Tell whether the row of a claim's text has its value under its key."""
-        row = self._rows.get(claim.text.name)
-        if row is None:
-            return False
-        face = self._faces.of(claim)
-        others = map(self._faces.of, row.claims)
+        """Tell whether a record of a claim's text has its value under its key."""
+        face, text = self._faces.of(claim), self._texts.get(claim.text.name)
+        rows = text.rows.values() if text else ()
+        others = (self._faces.of(one) for row in rows for one in row.claims)
         return any(one.key == face.key and one.shown == face.shown for one in others)
 
     def has_record(self, claim: Claim) -> bool:
         """Tell whether a value that is no number stands here of a claim's record."""
-        row = self._rows.get(claim.text.name)
-        record = record_of(claim)
-        others = row.claims if row else ()
-        return any(record_of(one) == record and not is_bare_number(one) for one in others)
+        row = self._row(claim)
+        return any(not is_bare_number(one) for one in (row.claims if row else ()))
 
     def take(self, claim: Claim, level: int) -> None:
         """Take a claim in."""
-        self._sums, self._weighed = self._with(claim), None
-        face = self._faces.of(claim)
-        key, row = face.key, self._rows.get(claim.text.name)
-        if row is None:
-            row = self._rows[claim.text.name] = _Row()
-        row.claims.append(claim)
-        row.level = min(level, row.level)
-        row.attached[key] = max(row.attached.get(key, 0), face.attached)
+        self._rows += self._row(claim) is None
+        self._sums, text = self._with(claim)
+        self._weighed = None
+        self._texts[claim.text.name] = text
+        text.level = min(level, text.level)
+        key = self.key(claim)
         self._keys.add(key)
         if key not in self._columns and len(self._columns) < _MOST_COLUMNS:
             self._columns[key] = len(self._columns)
-        column = self._columns.get(key)
-        if column is not None and column not in row.columns:
-            row.columns.add(column)
-            row.marks = _between(row.columns)
 
     def lines(self) -> list[Line]:
         """Write the claims, in the order in which they were said."""
-        ordered = _by_record if self._faces.terse else _by_place
-        rows = sorted((ordered(row) for row in self._rows.values()), key=_when)
-        if not rows:
+        texts = sorted(self._texts.values(), key=_when)
+        if not texts:
             return []
-        if len(rows) == 1:
-            return [_line(rows[0], f"{self._head} {self._named(rows[0].claims)}")]
+        if self._rows == 1:
+            return [
+                _line(texts[0], f"{self._head} {self._named(self._ordered(_claims(texts[0])))}")
+            ]
         if len(self._keys) == 1:
-            return [self._shared(rows)]
+            return [self._shared(texts)]
         names = "|".join(self._columns)
-        first = _line(rows[0], f"{self._head} {names}: {self._cells(rows[0])}")
-        return [first, *(_line(row, f"{_INDENT}{self._cells(row)}") for row in rows[1:])]
+        first = _line(texts[0], f"{self._head} {names}: {self._told(texts[0])}")
+        return [first, *(_line(one, f"{_INDENT}{self._told(one)}") for one in texts[1:])]
+
+    def _row(self, claim: Claim) -> _Row | None:
+        text = self._texts.get(claim.text.name)
+        return text.rows.get(self._faces.of(claim).record) if text else None
 
     def _now(self) -> int:
-        return self._total(self._sums, len(self._rows), self._keys) if self._rows else 0
+        if not self._rows:
+            return 0
+        keyed = 0
+        if self._rows == 1:
+            (row,) = next(iter(self._texts.values())).rows.values()
+            keyed = sum(row.attached.values())
+        return self._total(self._sums, self._rows, self._keys, keyed)
 
-    def _total(self, sums: _Sums, rows: int, keys: set[str]) -> int:
+    def _total(self, sums: _Sums, rows: int, keys: set[str], keyed: int) -> int:
         if rows == 1:
-            return self._takes + sums.values + sums.keyed
+            return self._takes + sums.values + keyed
+        values = self._takes + sums.values + sums.marks
         if len(keys) == 1:
-            return self._takes + sums.values + _taken(f" {next(iter(keys))}:")
-        return self._takes + sums.values + sums.columns + sums.cells + rows * _ROW
+            return values + _taken(f" {next(iter(keys))}:")
+        return values + sums.columns + sums.cells
 
-    def _with(self, claim: Claim) -> _Sums:
-        """Return what the parts take with one more claim."""
+    def _with(self, claim: Claim) -> tuple[_Sums, _Text]:
+        """Return what the parts take with one more claim, and its text with it."""
         if self._weighed is not None and self._weighed[0] is claim:
-            return self._weighed[1]
-        face, sums, name = self._faces.of(claim), self._sums, claim.text.name
-        key, row = face.key, self._rows.get(name)
-        values = sums.values + face.takes
-        values += 0 if row else _taken(f"@{name}")
-        keyed = max(0, face.attached - row.attached.get(key, 0)) if row else face.attached
-        column = self._columns.get(key, len(self._columns))
-        columns, cells = sums.columns, sums.cells
-        if column >= _MOST_COLUMNS:
-            cells += keyed
-        else:
-            columns += 0 if key in self._columns else _taken(f" {key}") + _MARK
-            if row is None:
-                cells += _between({column})
-            elif column not in row.columns:
-                cells += _between({*row.columns, column}) - row.marks
-        found = _Sums(values, sums.keyed + keyed, columns, cells)
-        self._weighed = claim, found
-        return found
+            return self._weighed[1:]
+        face, sums, text = self._faces.of(claim), self._sums, self._texts.get(claim.text.name)
+        before = text.takes() if text else _Cost(-_taken(f"@{claim.text.name}"), 0, -_ROW)
+        grown = self._grown(text or _Text(), claim)
+        more = grown.takes().and_(before, -1)
+        columns = sums.columns
+        if face.key not in self._columns and len(self._columns) < _MOST_COLUMNS:
+            columns += _taken(f" {face.key}") + _MARK
+        found = _Sums(
+            sums.values + more.values, columns, sums.marks + more.marks, sums.cells + more.cells
+        )
+        self._weighed = claim, found, grown
+        return found, grown
 
-    def _cells(self, row: _Row) -> str:
+    def _grown(self, text: _Text, claim: Claim) -> _Text:
+        """Return a text with one more claim: its record leaves those that it was like."""
+        face = self._faces.of(claim)
+        row = text.rows.get(face.record)
+        other = self._longer(row, claim)
+        own = self._faces.of(other.claims[0]).takes
+        own -= self._faces.of(row.claims[0]).takes if row else 0
+        cost, alike = text.cost.and_(_Cost(own)), dict(text.alike)
+        if row is not None:
+            left = [one for one in alike.pop(row.rest) if one is not row]
+            cost = cost.and_(self._weigh(text.alike[row.rest]), -1).and_(self._weigh(left))
+            alike.update({row.rest: left} if left else {})
+        joined = alike.get(other.rest, [])
+        alike[other.rest] = [*joined, other]
+        cost = cost.and_(self._weigh(joined), -1).and_(self._weigh(alike[other.rest]))
+        return _Text({**text.rows, face.record: other}, text.level, alike, cost)
+
+    def _longer(self, row: _Row | None, claim: Claim) -> _Row:
+        """Return a row with one more claim."""
+        face = self._faces.of(claim)
+        column = self._columns.get(face.key, len(self._columns))
+        there = row or _Row()
+        columns = there.columns | {column} if column < _MOST_COLUMNS else there.columns
+        attached = _attached(there, face)
+        others = [one for one in attached if one not in self._columns and one != face.key]
+        others += [face.key] if column >= _MOST_COLUMNS else []
+        cells = _between(columns) + sum(attached[one] for one in others)
+        claims = (*there.claims, claim)
+        own = next((one for one in claims if shape_of(one) == "code"), claims[0])
+        claims = (own, *(one for one in claims if one is not own))
+        return self._counted(_Row(claims, frozenset(), attached, columns, 0, 0, cells))
+
+    def _counted(self, row: _Row) -> _Row:
+        """Return a row with what its rest is and takes."""
+        times: Counter[tuple[str, str]] = Counter()
+        keyed: dict[str, int] = {}
+        for face in map(self._faces.of, row.claims[1:]):
+            times[face.key, face.shown] += 1
+            keyed[face.key] = max(face.attached, keyed.get(face.key, 0))
+            row.takes += face.takes
+        row.rest = frozenset((*one, number) for one, number in times.items())
+        row.keyed = sum(keyed.values())
+        return row
+
+    def _weigh(self, alike: Sequence[_Row]) -> _Cost:
+        """Return what records with one rest take, without their own values."""
+        if not alike:
+            return _Cost()
+        first, marks = alike[0], _EACH * (len(alike) > 1)
+        if self._faces.terse:
+            return _Cost(first.takes, marks)
+        if len(alike) == 1 and first.rest:
+            return _Cost(first.takes, 0, first.cells)
+        own: dict[str, int] = {}
+        for face in (self._faces.of(one.claims[0]) for one in alike):
+            own[face.key] = max(face.attached, own.get(face.key, 0))
+        return _Cost(first.takes, marks, first.keyed + sum(own.values()))
+
+    def _told(self, text: _Text) -> str:
+        """Write the records of a text: one by its cells, and so several of several values."""
+        if len(text.rows) == 1:
+            return self._cells(self._ordered(_claims(text)))
+        return self._parted(text, self._cells, self._named)
+
+    def _parted(self, text: _Text, cells: _Writer, named: _Writer) -> str:
+        """Write records apart from each other; what some share stands once before the rest."""
+        parts = []
+        for rows in sorted(text.alike.values(), key=_start_of):
+            if len(rows) == 1:
+                write = cells if rows[0].rest else named
+                parts.append(write(self._ordered(rows[0].claims)))
+                continue
+            said = [named(self._ordered(rows[0].claims[1:]))] if rows[0].rest else []
+            own = sorted((one.claims[0] for one in rows), key=_start)
+            parts.append(" ".join([*said, EACH, named(own)]))
+        return "; ".join(parts)
+
+    def _cells(self, claims: Sequence[Claim]) -> str:
         """Write a row: its cells, and behind them what has no column."""
         cells: dict[str, str] = {}
         others: list[Claim] = []
-        for claim in row.claims:
+        for claim in claims:
             face = self._faces.of(claim)
             if face.key in self._columns:
                 before = cells.get(face.key)
@@ -279,7 +401,7 @@ class Family:
         return " ".join(part for part in (said, self._named(others)) if part)
 
     def _named(self, claims: Sequence[Claim]) -> str:
-        """Write claims of one text, each key once before its values."""
+        """Write claims, each key once before its values."""
         values: dict[str, list[str]] = {}
         for face in map(self._faces.of, claims):
             values.setdefault(face.key, []).append(face.shown)
@@ -287,19 +409,38 @@ class Family:
             f"{key}={' '.join(said)}" if key else " ".join(said) for key, said in values.items()
         )
 
-    def _shared(self, rows: Sequence[_Row]) -> Line:
+    def _values(self, claims: Sequence[Claim]) -> str:
+        return " ".join([self._faces.of(one).shown for one in claims])
+
+    def _ordered(self, claims: Sequence[Claim]) -> list[Claim]:
+        """Return values of one record by their places, where keys give way with numbers last."""
+        found = sorted(claims, key=_start)
+        return sorted(found, key=is_bare_number) if self._faces.terse else found
+
+    def _shared(self, texts: Sequence[_Text]) -> Line:
         """Write texts of one key, or none, in one line."""
-        key = self.key(rows[0].claims[0])
+        (key,) = self._keys
         said = [self._head, *([f"{key}:"] if key else [])]
-        for row in rows:
-            said += [self._faces.of(one).shown for one in row.claims]
-            said.append(f"@{row.claims[0].text.name}")
-        names = tuple(one.name for row in rows for one in row.claims)
-        level = min(row.level for row in rows)
-        return Line(" ".join(said), _place(rows[-1].claims), names, level, rows[0].claims[0].at)
+        for text in texts:
+            one = len(text.rows) == 1
+            said.append(
+                self._values(self._ordered(_claims(text)))
+                if one
+                else self._parted(text, self._values, self._values)
+            )
+            said.append(f"@{_first_in(text).text.name}")
+        names = tuple(one.name for text in texts for one in _claims(text))
+        level = min(text.level for text in texts)
+        place = _place(_claims(texts[-1]))
+        return Line(" ".join(said), place, names, level, _first_in(texts[0]).at)
 
 
-def _between(columns: set[int]) -> int:
+def _attached(row: _Row, face: Face) -> dict[str, int]:
+    """Return what the keys of a row take with one more value."""
+    return {**row.attached, face.key: max(face.attached, row.attached.get(face.key, 0))}
+
+
+def _between(columns: Collection[int]) -> int:
     """Return what the marks between the cells of a row take."""
     if not columns:
         return 0
@@ -307,31 +448,32 @@ def _between(columns: set[int]) -> int:
     return runs * _MARK + (max(columns) - runs) * _AGAIN
 
 
-def _by_place(row: _Row) -> _Row:
-    if len(row.claims) == 1:
-        return row
-    ordered = sorted(row.claims, key=lambda one: (one.fact.span.start, one.name))
-    return _Row(ordered, row.level)
+def _start(claim: Claim) -> tuple[int, str]:
+    return claim.fact.span.start, claim.name
 
 
-def _by_record(row: _Row) -> _Row:
-    """Return a row with the numbers of each record behind its other values: what they are of."""
-    ordered = _by_place(row)
-    starts: dict[str, int] = {}
-    for one in ordered.claims:
-        starts.setdefault(record_of(one), one.fact.span.start)
-    claims = sorted(ordered.claims, key=lambda one: (starts[record_of(one)], is_bare_number(one)))
-    return _Row(claims, row.level)
+def _start_of(rows: Sequence[_Row]) -> tuple[int, str]:
+    return min(_start(claim) for row in rows for claim in row.claims)
 
 
-def _when(row: _Row) -> tuple[int, str]:
-    return (row.claims[0].at, row.claims[0].text.name)
+def _claims(text: _Text) -> list[Claim]:
+    return sorted((claim for row in text.rows.values() for claim in row.claims), key=_start)
 
 
-def _line(row: _Row, said: str) -> Line:
-    names = tuple(one.name for one in row.claims)
-    first = row.claims[0]
-    return Line(f"{said} @{first.text.name}", _place(row.claims), names, row.level, first.at)
+def _first_in(text: _Text) -> Claim:
+    return _claims(text)[0]
+
+
+def _when(text: _Text) -> tuple[int, str]:
+    first = _first_in(text)
+    return (first.at, first.text.name)
+
+
+def _line(text: _Text, said: str) -> Line:
+    claims = _claims(text)
+    first = claims[0]
+    names = tuple(one.name for one in claims)
+    return Line(f"{said} @{first.text.name}", _place(claims), names, text.level, first.at)
 
 
 def _place(claims: Sequence[Claim]) -> str:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from constat.memory import Memory, Policy, messages_tokens
-from constat.memory.decisions import Decided, rows_of
+from constat.memory.decisions import Decided, record_of, rows_of
 from constat.memory.history import SILENT, WHOLE
 from constat.memory.tokens import hundredths
 from constat.memory.view import Family, Filling, family_of, fill
 from tests.memory.rounds import answered, assistant, called, session, user
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from constat.memory import Message
     from constat.memory.history import Claim
 
@@ -219,3 +225,99 @@ def test_the_numbers_that_tools_are_asked_with_count() -> None:
 def test_no_value_looks_like_a_place_or_a_key() -> None:
     claims = values(called("get", 1, a=["@m0", "id:", "x=1", "p|q", "b@c:d"]))
     assert written(claims) == ['call get a="@m0" "id:" "x=1" "p|q" b@c:d @m0']
+
+
+KEYS = ("guide", "slot id", "day", "each")
+CELLS = st.sampled_from(
+    [
+        *(f"SL-{n:03d}" for n in range(9)),
+        "Ada",
+        "Jon",
+        "Oslo",
+        "a; b",
+        "each:",
+        "x|y",
+        "each",
+        "B=4",
+    ]
+) | st.integers(10, 12)
+RECORDS = st.lists(
+    st.dictionaries(st.sampled_from(KEYS), CELLS, min_size=1), min_size=1, max_size=7
+)
+ANSWERS = (
+    RECORDS
+    | st.lists(st.lists(CELLS, min_size=1, max_size=4), max_size=6)
+    | st.dictionaries(st.sampled_from(["a.b", "a", "b c"]), RECORDS | CELLS, min_size=1)
+    | RECORDS.map(lambda found: {f"id-{n}": one for n, one in enumerate(found)})
+)
+
+
+def records(value: object) -> Iterator[set[str]]:
+    """Yield what stands together in a value: an object's values and lists, or a row."""
+    members = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(members, list):
+        return
+    own: set[str] = set()
+    for one in members:
+        if isinstance(one, list) and isinstance(value, dict):
+            own |= {str(each) for each in one if not isinstance(each, dict | list)}
+        elif not isinstance(one, dict | list):
+            own.add(str(one))
+        yield from records(one)
+    yield own
+
+
+def told(line: str) -> Iterator[set[str]]:
+    """Yield what the line of one text says of one record each, read without the program."""
+    names = r'(?!each: )(?:(?:"(?:[^"\\]|\\.)*"|[^ |":]*)\|)*(?:"(?:[^"\\]|\\.)*"|[^ |":]+): '
+    body = re.sub(rf"^(?:find -> (?:{names})?|tool: | *)", "", line)
+    body = re.sub(r" @m[0-9]+$", "", body)
+    tokens = re.findall(r'(?:"(?:[^"\\]|\\.)*"|[^\s|;="]+)=?|;', body)
+    common: set[str] | None = None
+    found: set[str] = set()
+    for one in [*tokens, ";"]:
+        if one == ";":
+            yield found
+            found, common = set(), None
+        elif one == "each:":
+            common, found = found, set()
+        elif not one.endswith("="):
+            value = json.loads(one) if one.startswith('"') else one
+            if common is None:
+                found.add(value)
+            else:
+                yield {*common, value}
+
+
+@settings(max_examples=60, deadline=None)
+@given(answer=ANSWERS, terse=st.booleans(), seed=st.integers(0, 99))
+@example(
+    answer=[{"guide": "Ada", "slot id": "SL-001"}, {"guide": "Jon", "slot id": "SL-002"}],
+    terse=True,
+    seed=0,
+)
+def test_two_values_that_a_line_tells_of_one_record_are_of_one(
+    answer: object, seed: int, *, terse: bool
+) -> None:
+    real, kinds = list(records(answer)), {"leaf", "cell", "entity_value"}
+    with Memory() as memory:
+        memory.append([called("find", 0, day="Oslo", guide="Jon"), answered(0, answer)])
+        claims = memory.history.claims
+        kept = [one for one in claims if random.Random(f"{seed} {one.name}").random() < 0.7]
+        classes = {one.name: 2 for one in kept}
+        decided = Decided(frozenset(), frozenset(classes), frozenset(), classes, {})
+        view = fill(kept, decided, 500, Filling(terse=terse))
+        with Memory() as other:
+            other.append(memory.context(200).messages)
+            returned = [one for one in other.history.claims if one.fact.predicate in kinds]
+    lines = [one for one in view.text.splitlines() if one.startswith(("find ->", "tool:", "  "))]
+    parts = [
+        {re.sub(r"^[a-z]+=", "", one) for one in part} for line in lines for part in told(line)
+    ]
+    back: dict[str, set[str]] = {}
+    for one in returned:
+        if one.text.passage.author.name == "TOOL":
+            back.setdefault(record_of(one), set()).add(one.fact.value)
+    for part in [*parts, *back.values()]:
+        for pair in combinations(sorted(part), 2):
+            assert any({*pair} <= record for record in real), (pair, view.text)

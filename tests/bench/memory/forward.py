@@ -4,7 +4,8 @@ In: `CONSTAT_DATA`, and tokenizers where they are installed (`pip install tiktok
 install --no-deps litellm`, which ships the vocabulary). Out: a table in Markdown. A history is cut
 before a call; what later calls ask with, and what stood before the cut, is looked for in the
 context: each value (*arguments*), each two values of one record that one call needs (*rows*, on one
-line), and the next call as a whole (*call*: all its values, and those of one record on one line).
+line), the same within what the line says of one record (*records*), and the next call as a whole
+(*call*: all its values, and those of one record on one line).
 *Asked before* are the values that an earlier call asked with: they look back. *Found* asks the
 archive for the argument and the tool by name, or with what a person said last, never for the value.
 Invariants: no model grades; no method sees the gold; every text is bounded by the same count of
@@ -42,7 +43,7 @@ _LEAST: Final = 3
 _RECORD: Final = 16
 _SIDE_BY_SIDE: Final = 8
 _ROUNDS: Final = 1_000
-_MEASURES: Final = ("arguments", "rows", "call", "asked before")
+_MEASURES: Final = ("arguments", "rows", "records", "call", "asked before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +222,8 @@ def _pairs(call: Any, known: set[str], records: Sequence[frozenset[str]]) -> set
 
 _TELLING: Final = re.compile(r"[\w@#$€.:/+-]*[0-9_@][\w@#.:/+-]*")
 _WORD: Final = re.compile(r"\w+")
+_PLACE: Final = re.compile(r"\s@m[0-9.]+(?=\s|$)")
+_OWN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|\S+')
 _PIECE: Final = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[}\]]),\s*")
 
 
@@ -308,9 +311,19 @@ def score(cut: Cut, text: str, into: Scores) -> None:
     looking_back = cut.values & cut.before
     into.add("asked before", len(there & looking_back), len(looking_back))
     into.add("rows", len(rows), len(cut.pairs))
+    parts = [part for line in lines for part in parts_of(line)]
+    into.add("records", sum(_beside(pair, parts) for pair in cut.pairs), len(cut.pairs))
     if cut.next:
         whole = set(cut.next.values()) <= there and cut.next_pairs <= rows
         into.add("call", whole, 1)
+
+
+def parts_of(line: str) -> Iterator[str]:
+    """Yield what a line of a context says of one record each; any other line is one part."""
+    for text in _PLACE.split(line):
+        for part in text.split("; "):
+            common, each, own = part.partition("each: ")
+            yield from (f"{common}{one}" for one in _OWN.findall(own)) if each else (part,)
 
 
 def _beside(pair: tuple[str, str], lines: Iterable[str]) -> bool:
@@ -435,8 +448,8 @@ def behind(
 def table(found: Groups) -> str:
     """Write the scores; behind those of memory what the best of the others is ahead or behind."""
     lines = [
-        "| data | length | method | arguments | rows | call | asked before | refused | size |",
-        "|---|---|---|---:|---:|---:|---:|---:|---:|",
+        f"| data | length | method | {' | '.join(_MEASURES)} | refused | size |",
+        f"|---|---|---|{'---:|' * (len(_MEASURES) + 2)}",
     ]
     for (kind, length), methods in sorted(found.items()):
         for method, sources in methods.items():
@@ -453,7 +466,8 @@ def table(found: Groups) -> str:
                 for how in ("name", "question")
             )
             lines.append(
-                f"| {kind} | {length} | one search: by name {one}, by question {two} | | | | | | |"
+                f"| {kind} | {length} | one search: by name {one}, by question {two} "
+                + "|" * (len(_MEASURES) + 3)
             )
     lines += [
         "",
