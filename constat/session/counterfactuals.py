@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MOST_TRIED: Final = 24
 _SECONDS: Final = 10.0
 # What is cheap enough to be tried without being asked for: the answer itself read little, none of
-# it from a model or over an API, and so many tries take some ten milliseconds each.
+# it from a model or over an API, so that a try takes 15 to 35 ms.
 MOST_CHEAP: Final = 12
 _MOST_ROWS: Final = 1_000
 _MOST_CALLS: Final = 100
