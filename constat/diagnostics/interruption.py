@@ -3,7 +3,8 @@
 A library in whose callback the exception is raised may swallow or replace it. So the handler
 remembers the signal, and `check_interrupted` raises it again: before a source is asked, before
 anything is written, and at the end. While a module loads nothing is raised, since libraries in C
-abort the process then: the signal is sent again a moment later. Where a library's function that
+abort the process then, nor while an object is finalized, where it would be printed and swallowed:
+the signal is sent again a moment later. Where a library's function that
 nothing can stop still runs at the end, the process tidies up and ends at once: see `leave`.
 """
 
@@ -17,6 +18,7 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet, finalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +32,7 @@ _NUMBERS: Final = tuple(
 )
 _KILLED: Final = 128
 _MOMENT: Final = 0.02
-"""Seconds after which a signal is sent again that met the loading of a module."""
+"""Seconds after which a signal is sent again that met what would swallow it."""
 
 _MOST_MOMENTS: Final = 250
 """So often a signal is sent again; then it is raised wherever the program stands."""
@@ -39,6 +41,10 @@ LEFT_BEHIND: Final = "left behind"
 """The name of a thread whose work did not end when it was told to."""
 
 _LOADER: Final = "<frozen importlib._bootstrap>"
+_SWALLOWING: Final = frozenset(
+    {_LOADER, *(one.__init__.__code__.co_filename for one in (WeakSet, finalize))}
+)
+"""Files whose functions cannot be left by an exception: it is swallowed there, or worse."""
 
 
 class SignalError(KeyboardInterrupt):
@@ -68,7 +74,7 @@ class Interruption:
         if self._settled or (self._holds and number == signal.SIGINT):
             return
         self.number = number
-        if self._moments < _MOST_MOMENTS and _is_loading(frame):
+        if self._moments < _MOST_MOMENTS and _would_swallow(frame):
             self._postponed = number
             self._moments += 1
             timer = threading.Timer(_MOMENT, self._send_again)
@@ -200,10 +206,11 @@ def _listening() -> Interruption | None:
     return None
 
 
-def _is_loading(frame: FrameType | None) -> bool:
-    """Tell whether a module is being loaded where a signal came."""
+def _would_swallow(frame: FrameType | None) -> bool:
+    """Tell whether a module is being loaded, or an object finalized, where a signal came."""
     while frame is not None:
-        if frame.f_code.co_filename == _LOADER:
+        code = frame.f_code
+        if code.co_filename in _SWALLOWING or code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False

@@ -334,7 +334,8 @@ class MaterializedResults:
     def checked(self, kept: Materialized) -> Materialized:
         """Wait for the check of what was just kept, and keep what became of it.
 
-        Raises `ConstatError`, and forgets the result, where the answers are others.
+        Gives what is kept by now, where another process has kept it again meanwhile. Raises
+        `ConstatError`, and forgets the result, where the answers are others.
         """
         found = None if kept.checking is None else kept.checking.wait()
         if found is None:
@@ -342,7 +343,12 @@ class MaterializedResults:
         if found.differs:
             self._store.drop(kept.result.query)
             raise ConstatError([_differing(kept.result.query, found)], exit_code=DIFFERENT)
-        return replace(kept, result=self._store.judge(kept.result, _said(found)), checking=None)
+        try:
+            judged = self._store.judge(kept.result, _said(found))
+        except ReplacedError:
+            # What another process has kept meanwhile says of itself whether it is proved.
+            judged = self._store.find(kept.result.query) or kept.result
+        return replace(kept, result=judged, checking=None)
 
     def list(self) -> tuple[Materialized, ...]:
         """Give what is kept, and whether it may be used now."""

@@ -326,6 +326,43 @@ except SignalError as caught:
     print(caught.number, struck.whole)
 """
 
+_FINALIZED: Final = """
+import os, signal, time
+from weakref import WeakSet
+from constat.diagnostics.interruption import SignalError, listen
+
+class Data(set):
+    def discard(self, item):
+        os.kill(os.getpid(), signal.SIGTERM)
+        super().discard(item)
+        self.whole = True
+
+class Item:
+    pass
+
+listen()
+held, item = WeakSet(), Item()
+held.add(item)
+held.data = Data(held.data)
+try:
+    del item
+    time.sleep(60)
+except SignalError as caught:
+    print(caught.number, held.data.whole)
+"""
+
+
+def test_a_signal_while_an_object_is_finalized_is_not_swallowed_there() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _FINALIZED],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == (f"{signal.SIGTERM.value} True\n", "")
+
 
 def test_a_module_that_is_being_loaded_is_loaded_whole_before_a_signal_ends_anything(
     tmp_path: Path,

@@ -41,7 +41,7 @@ class RefusedError(FaultError):
     """A command did not end as it should; `code` is how it did."""
 
     def __init__(self, words: Sequence[str], code: int, printed: str) -> None:
-        super().__init__(f"{tuple(words)} ends with {code}: {printed[:300]}")
+        super().__init__(f"{tuple(words)} ends with {code}: {printed[:2_000]}")
         self.code = code
 
 
