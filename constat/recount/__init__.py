@@ -35,9 +35,8 @@ Why a check that passes means that every row is proved and none is missing (sema
 
 Trusted are the parser and analysis, DuckDB over this fresh connection, numpy, the functions of
 `constat.check`, and the sources' readers. What has no clause is refused by name: instances that
-err, columns that a caller gives, recursive thresholds over rows that are not fully known, counted
-rows that may be one, answers with what a function made of an unknown value, Decimals that do not
-fit 38 digits with 12 places.
+err, columns that a caller gives, recursive thresholds over rows that are not fully known, answers
+with what a function made of an unknown value, Decimals that do not fit 38 digits with 12 places.
 """
 
 from constat.recount.folders import (

@@ -13,6 +13,16 @@ and it is certain where the conjunction is true, in which `s` of every row stand
 is word for word what the definition of certain and possible says, with no case left out, so it
 implies sentence 38, (i) and (ii), as rows come in by rounds here as well.
 
+The members of a total are the distinct bindings of its body, whatever instances give them (23); one
+is certain if an instance of it is. A total has a value where every possible member is certain and
+has a known target, and any two members of a count, sum or mean differ in a known column (26c):
+then the members are the same in every way the world may be, and so is what they fold to. A least or
+greatest has one, too, where possible members lie between the certain ones. Else it is the
+placeholder, so its instance is possible and no more. A relation whose rows known columns tell
+apart tells its bindings apart; only where one does not are the bindings of a group compared by
+twos. A group that a label names has the rows of that label for members, and as soon as another
+row may belong to it this one is possible and the total open.
+
 For each atom rows that are whole in the columns which it reads are taken apart from the others:
 what nobody reads tells nothing (26), and the former join as any rows do.
 """
@@ -55,6 +65,7 @@ from constat.recount.statements import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from constat.logic import Atom, Literal, Term
 
@@ -94,11 +105,11 @@ class MarkedRule(Statement):
     """One rule on its way into SQL.
 
     `sources` gives the tables of an atom, one with the rows that are whole where it reads them,
-    and one with the others; `apart` raises `RefusedError` where rows of a relation may be one.
+    and one with the others; `apart` says whether a known column tells its certain rows apart.
     """
 
     sources: Callable[[Atom, Reading], Sequence[Source]]
-    apart: Callable[[str], None]
+    apart: Callable[[str], bool]
     once: frozenset[str] = field(init=False)
     outer: frozenset[str] = field(init=False)
 
@@ -160,6 +171,8 @@ class MarkedBody:
     sources: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     truths: list[str] = field(default_factory=list)
+    unread: list[Cell] = field(default_factory=list)
+    """What stands where an atom has `_`: each is a column of a binding (23)."""
     bounds: dict[str, tuple[str, str]] = field(default_factory=dict)
     """By the result of a least or greatest: which of both, and the member that bounds it."""
 
@@ -230,8 +243,8 @@ class MarkedBody:
         for place, term in enumerate(atom.terms):
             cell = Cell(f"{alias}.c{place}", f"{alias}.m{place}" if source.marked else "")
             if is_wildcard(term):
-                continue
-            if isinstance(term, Variable) and term.name not in self.names:
+                self.unread.append(cell)
+            elif isinstance(term, Variable) and term.name not in self.names:
                 self.names[term.name] = cell
             elif isinstance(term, Apply):
                 computed.append((cell, term))
@@ -325,7 +338,7 @@ class MarkedBody:
                 self.conditions.append(f"({cell.value}) IS NOT NULL")
         sure: list[str] = []
         possible: list[str] = []
-        for source in self.statement.sources(atom, self.statement.reading(atom)):
+        for source in self._sources(atom):
             alias = self.statement.alias()
             own = {n: Cell(f"{alias}.c{n}", f"{alias}.m{n}" * source.marked) for n in cells}
             alike = [same(cell, own[place]) for place, cell in cells.items()]
@@ -350,21 +363,12 @@ class MarkedBody:
         inside += [] if one.target is None else term_variables(one.target)
         if any(v.name in outer and v.name not in self.names for v in inside):
             return False
-        atoms = [item.atom for item in one.body if isinstance(item, Positive)]
-        group = {v.name for v in inside} & self.names.keys()
-        if one.function not in {"min", "max"}:
-            # Bindings differ in a known column where rows of each atom do.
-            for atom in atoms:
-                self.statement.apart(atom.predicate)
-        parts = [self._part(one, chosen) for chosen in self.statement.choices(atoms)]
-        marks = [self.names[name].mark for name in sorted(group) if self.names[name].mark]
-        known = [f"{alias}.known" for alias in parts]
-        found = self._total(one, parts)
-        sure = _extreme(one, [f"{alias}.sure" for alias in parts])
-        if self._is_extreme(one):
-            # What only may be there lies between the least and the greatest that are there.
-            known.append(f"{sure} IS NOT DISTINCT FROM {found}")
-        exact = conjunction([*known, *(f"{mark} IS NULL" for mark in marks)])
+        group = sorted({v.name for v in inside} & self.names.keys())
+        marks = [self.names[name].mark for name in group if self.names[name].mark]
+        found, exact, sure = self._fold(one, {v.name for v in inside})
+        if marks:
+            # Rows that have the label of a group are members, and those that may have it are open.
+            exact = conjunction([exact, *(f"({mark} IS NULL OR {mark} <> '*')" for mark in marks)])
         mark = f"CASE WHEN {exact} THEN NULL ELSE '*' END"
         cell = Cell(f"CASE WHEN {exact} THEN {found} END", mark)
         if one.function not in {"count", "sum"}:
@@ -383,63 +387,87 @@ class MarkedBody:
         self.names[one.result.name] = cell if bound is None else narrower(bound, cell)
         return True
 
-    def _part(self, one: Aggregate, chosen: tuple[Source, ...]) -> str:
-        """Fold the instances over some tables; give the name of what has the value and `known`."""
-        statement = self.statement
-        body = MarkedBody(statement, dict(self.names), list(chosen))
+    def _fold(self, one: Aggregate, inside: AbstractSet[str]) -> tuple[str, str, str]:
+        """Fold the bindings of a body; write the value, whether it is known, and a bound of it."""
+        atoms = [item.atom for item in one.body if isinstance(item, Positive)]
+        parts, width = [], 0
+        for chosen in self.statement.choices(atoms):
+            text, width = self._part(one, chosen, inside)
+            parts.append(text)
+        every = f"({' UNION ALL '.join(parts)})"
+        alias, rows = self.statement.alias(), self.statement.alias()
+        value = self._folded(one, f"{rows}.v")
+        if self._is_extreme(one):
+            # What only may be there lies between the least and the greatest that are there.
+            sure = f"{one.function}({rows}.v) FILTER ({rows}.s IS TRUE)"
+            known = f"coalesce(bool_and({rows}.m IS NULL), true) AND {sure} IS NOT DISTINCT FROM"
+            outputs = [f"{value} AS v", f"{sure} AS sure", f"({known} {value}) AS known"]
+            text = select(outputs, [f"{every} AS {rows}"], [f"{rows}.s IS NOT FALSE"])
+            self.sources.append(f"LATERAL ({text}) AS {alias}")
+            return f"{alias}.v", f"{alias}.known", f"{alias}.sure"
+        known = f"coalesce(bool_and({rows}.s IS TRUE AND {rows}.m IS NULL), true)"
+        bindings = every
+        if any(len(self._sources(atom)) > 1 for atom in atoms):
+            bindings = _bindings(every, width, self.statement.alias())
+        outputs = [f"{value} AS v", f"{known} AS known"]
+        text = select(outputs, [f"{bindings} AS {rows}"], [f"{rows}.s IS NOT FALSE"])
+        self.sources.append(f"LATERAL ({text}) AS {alias}")
+        names = set() if one.function in {"min", "max"} else {atom.predicate for atom in atoms}
+        if all(self.statement.apart(name) for name in sorted(names)):
+            return f"{alias}.v", f"{alias}.known", ""
+        two = self.statement.alias()
+        self.sources.append(f"LATERAL ({self._two(bindings, width)}) AS {two}")
+        return f"{alias}.v", f"({alias}.known AND {two}.pairs = 0)", ""
+
+    def _part(
+        self, one: Aggregate, chosen: tuple[Source, ...], inside: AbstractSet[str]
+    ) -> tuple[str, int]:
+        """Write the instances over some tables: target, cells of the binding, `s`; count cells."""
+        body = MarkedBody(self.statement, dict(self.names), list(chosen))
         body.add(one.body)
         target = Cell("1") if one.target is None else body.cell(one.target)
+        cells = [body.names[name] for name in sorted(inside & body.names.keys())] + body.unread
         outputs = [f"{target.value} AS v", f"{target.mark or NOTHING} AS m"]
-        inner = select(
-            [*outputs, f"{conjunction(body.truths)} AS s"], body.sources, body.conditions
+        for place, cell in enumerate(cells):
+            outputs += [f"{cell.value} AS k{place}", f"{cell.mark or NOTHING} AS n{place}"]
+        outputs.append(f"{conjunction(body.truths)} AS s")
+        return select(outputs, body.sources, body.conditions), len(cells)
+
+    def _two(self, bindings: str, width: int) -> str:
+        """Write how many bindings may be one with another: no column tells them apart (26c)."""
+        left, right = self.statement.alias(), self.statement.alias()
+        unknown = [f"{left}.n{n} IS NOT NULL" for n in range(width)]
+        cells = [f"{c}{n}" for n in range(width) for c in "kn"]
+        other = [f"{left}.{cell} IS DISTINCT FROM {right}.{cell}" for cell in cells]
+        conditions = [f"({' OR '.join(['false', *some])})" for some in (unknown, other)]
+        conditions += [f"NOT {_told_apart(left, right, n)}" for n in range(width)]
+        return select(
+            ["count(*) AS pairs"], [f"{bindings} AS {left}", f"{bindings} AS {right}"], conditions
         )
-        alias, rows = statement.alias(), statement.alias()
-        known = f"coalesce(bool_and({rows}.s IS TRUE AND {rows}.m IS NULL), true) AS known"
-        outputs = []
-        if self._is_extreme(one):
-            known = f"coalesce(bool_and({rows}.m IS NULL), true) AS known"
-            outputs = [f"{one.function}({rows}.v) FILTER ({rows}.s IS TRUE) AS sure"]
-        folded = f"{self._folded(one, f'{rows}.v')} AS v"
-        outputs += [folded, known]
-        text = select(outputs, [f"({inner}) AS {rows}"], [f"{rows}.s IS NOT FALSE"])
-        self.sources.append(f"LATERAL ({text}) AS {alias}")
-        return alias
 
     def _folded(self, one: Aggregate, value: str) -> str:
-        """Write what is kept of the values of one part."""
+        """Write the value of a total over bindings."""
         if one.target is None or one.function == "count":
             return "CAST(count(*) AS BIGINT)"
         kind = self.statement.kind(one.target)
         if self._is_extreme(one):
             return f"{one.function}({value})"
         if one.function == "sum" and kind in INTEGERS:
-            return f"coalesce(sum(CAST({value} AS HUGEINT)), 0)"
+            return f"CAST(coalesce(sum(CAST({value} AS HUGEINT)), 0) AS {type_of(kind)})"
+        result = self.statement.kinds[one.result.name]
         listed = f"list({value}) FILTER (WHERE {value} IS NOT NULL)"
-        return f"coalesce({listed}, CAST([] AS {type_of(kind)}[]))"
+        text = f"{self.statement.functions.fold(one.function, kind, result)}({listed})"
+        nothing = literal(0, result) if one.function == "sum" else "NULL"
+        return f"CASE WHEN count({value}) = 0 THEN {nothing} ELSE {text} END"
+
+    def _sources(self, atom: Atom) -> Sequence[Source]:
+        return self.statement.sources(atom, self.statement.reading(atom))
 
     def _is_extreme(self, one: Aggregate) -> bool:
         """Whether it is the least or the greatest of values that DuckDB orders as we do."""
         if one.function not in {"min", "max"} or one.target is None:
             return False
         return self.statement.kind(one.target) is not Kind.STRUCTURE
-
-    def _total(self, one: Aggregate, parts: Sequence[str]) -> str:
-        """Put the parts of a total together."""
-        values = [f"{alias}.v" for alias in parts]
-        if one.target is None or one.function == "count":
-            return f"CAST({' + '.join(values)} AS BIGINT)"
-        kind = self.statement.kind(one.target)
-        if self._is_extreme(one):
-            return _extreme(one, values)
-        if one.function == "sum" and kind in INTEGERS:
-            return f"CAST({' + '.join(values)} AS {type_of(kind)})"
-        result = self.statement.kinds[one.result.name]
-        every = values[0]
-        for value in values[1:]:
-            every = f"list_concat({every}, {value})"
-        text = f"{self.statement.functions.fold(one.function, kind, result)}({every})"
-        nothing = literal(0, result) if one.function == "sum" else "NULL"
-        return f"CASE WHEN len({every}) = 0 THEN {nothing} ELSE {text} END"
 
 
 def is_bounded(one: Aggregate) -> bool:
@@ -457,9 +485,22 @@ def _beyond(function: str, operator: str, cell: Cell, member: str) -> Iterator[s
         yield f"{member} {sign}= {cell.value}"
 
 
-def _extreme(one: Aggregate, values: Sequence[str]) -> str:
-    """Write the least or the greatest of some values; what is not there is left out."""
-    return f"{'least' if one.function == 'min' else 'greatest'}({', '.join(values)})"
+def _bindings(instances: str, width: int, alias: str) -> str:
+    """Write the distinct bindings of some instances; one is certain if any instance of it is."""
+    cells = [f"{alias}.{c}{n}" for n in range(width) for c in "kn"]
+    columns = [f"{alias}.v", f"{alias}.m", *cells]
+    named = ", ".join(f"{one} AS {one.split('.')[1]}" for one in columns)
+    sure = f"CASE WHEN bool_or({alias}.s IS TRUE) THEN true END AS s"
+    read = f"{instances} AS {alias} WHERE {alias}.s IS NOT FALSE"
+    return f"(SELECT {named}, {sure} FROM {read} GROUP BY {', '.join(columns)})"  # noqa: S608  ours
+
+
+def _told_apart(left: str, right: str, place: int) -> str:
+    """Write whether two cells differ: two values do, and no value is a thing of its own (26c)."""
+    k, n = (f"{left}.k{place}", f"{right}.k{place}"), (f"{left}.n{place}", f"{right}.n{place}")
+    some = "({0} IS NULL OR left({0}, 1) IN ('L', 'F'))"
+    none = [f"({n[a]} = 'N' AND {some.format(n[b])})" for a, b in ((0, 1), (1, 0))]
+    return f"coalesce({k[0]} <> {k[1]} OR {none[0]} OR {none[1]}, false)"
 
 
 def same(left: Cell, right: Cell) -> str:

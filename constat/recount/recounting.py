@@ -254,24 +254,9 @@ def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], Loaded])
             )
         if found.passed and (expected.marked or given.marked):
             found = _compared_marked(evaluation.tables, expected, given, width, whole=claim.whole)
-        # A total whose members nobody knows in full may be known all the same: of two rows that
-        # are one or in different groups, or of members that are equal. The clauses take it as open.
-        if found.extra and not found.missing and _may_be_known(evaluation, claim, expected):
-            raise RefusedError("a total over what nobody knows may be known all the same")
         return found
 
     return _guarded(compared)
-
-
-def _may_be_known(evaluation: Evaluation, claim: Claim, expected: Loaded) -> bool:
-    """Tell whether rows that are taken as possible only may rest on totals."""
-    program, tables = evaluation.program, evaluation.tables
-    names = predicates_below(program, claim.atom.predicate)
-    rules = (rule for rule in program.program.rules if rule.head.predicate in names)
-    folds = any(isinstance(one, Aggregate) for rule in rules for one in rule.body)
-    if not folds or not expected.marked:
-        return False
-    return bool(tables.number("SELECT count(*) FROM", expected.marked, "WHERE s IS NULL"))
 
 
 def _guarded(work: Callable[[], _Found]) -> _Found | Recount:
@@ -893,7 +878,7 @@ class MarkedEvaluation:
 
     def _rule(self, rule: Rule, kinds: Mapping[str, Kind]) -> MarkedRule:
         functions = self.evaluation.tables.functions
-        return MarkedRule(rule, kinds, functions, self._sources, self._require_apart)
+        return MarkedRule(rule, kinds, functions, self._sources, self._is_apart)
 
     def _take(self, name: str, queries: Sequence[str], arity: int | None = None) -> bool:
         """Take rows; whether any is new, or is certain now."""
@@ -979,10 +964,10 @@ class MarkedEvaluation:
         first = (Source(plain, marked=False),)
         return (*first, Source(others, marked=True)) if tables.count(others) else first
 
-    def _require_apart(self, name: str) -> None:
-        """Raise `RefusedError` where two rows of a relation may be one (26c)."""
+    def _is_apart(self, name: str) -> bool:
+        """Whether any two certain rows of a relation differ in a known column (26c)."""
         if name not in self.evaluation.marked:
-            return
+            return True
         tables, marked = self.evaluation.tables, self.evaluation.marked[name]
         width = max(1, len(self._kinds(name)))
         numbered = tables.fresh()
@@ -1000,16 +985,14 @@ class MarkedEvaluation:
             *(self.evaluation.found[name], ") AS each_one"),
         )
         kinds = [tuple(bool(one) for one in mask) for mask in masks]
-        for mask in kinds:
-            for other in {*kinds, (False,) * width}:
-                self._look_for_two(every, mask, other, name)
+        return not any(
+            self._are_two(every, mask, other)
+            for mask in filter(any, kinds)
+            for other in {*kinds, (False,) * width}
+        )
 
-    def _look_for_two(
-        self, every: str, mask: Sequence[bool], other: Sequence[bool], name: str
-    ) -> None:
+    def _are_two(self, every: str, mask: Sequence[bool], other: Sequence[bool]) -> bool:
         """Look for two rows, unknown in some columns each, that are equal in all others."""
-        if not any(mask):
-            return
         width = range(len(mask))
         same = [
             f"x.c{n} IS NOT DISTINCT FROM y.c{n} AND x.n{n} IS NOT DISTINCT FROM y.n{n}"
@@ -1022,11 +1005,7 @@ class MarkedEvaluation:
             *("SELECT count(*) FROM (SELECT 1 FROM", every, "AS x,", every, "AS y WHERE"),
             *(" AND ".join(["x.r <> y.r", *own, *same]), "LIMIT 1) AS two"),
         )
-        if found:
-            columns = self._predicate(name).columns
-            unknown = [columns[n].name for n in width if mask[n] or other[n]]
-            told = ", ".join(f"`{one}`" for one in unknown)
-            raise RefusedError(f"{name} is counted, and rows of it differ in {told} at most")
+        return bool(found)
 
 
 def _is_of(row: Row, kinds: Sequence[Kind]) -> bool:
