@@ -277,7 +277,9 @@ def _require_no_others(folder: Path, inputs: set[str]) -> None:
 def _require_hashes(stored: Sequence[tuple[Path, Stored]]) -> None:
     for path, one in stored:
         with _readable(path):
-            if not path.is_file() or _hash(path) != one.sha256:
+            if not path.is_file():
+                raise FolderError(f"`{path.name}` is missing")
+            if _hash(path) != one.sha256:
                 raise FolderError(f"`{path.name}` is not the file that `{ABOUT}` names")
 
 

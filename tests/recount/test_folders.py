@@ -99,7 +99,7 @@ def test_a_file_that_was_changed_is_rejected(tmp_path: Path, name: str) -> None:
 def test_a_file_that_is_missing_is_rejected(tmp_path: Path, name: str) -> None:
     folder = paths(tmp_path / "answer")
     (folder / name).unlink()
-    with pytest.raises(FolderError):
+    with pytest.raises(FolderError, match=f"`{name}` is missing"):
         checked(folder)
 
 
