@@ -13,16 +13,6 @@ and it is certain where the conjunction is true, in which `s` of every row stand
 is word for word what the definition of certain and possible says, with no case left out, so it
 implies sentence 38, (i) and (ii), as rows come in by rounds here as well.
 
-The members of a total are the distinct bindings of its body, whatever instances give them (23); one
-is certain if an instance of it is. A total has a value where every possible member is certain and
-has a known target, and any two members of a count, sum or mean differ in a known column (26c):
-then the members are the same in every way the world may be, and so is what they fold to. A least or
-greatest has one, too, where possible members lie between the certain ones. Else it is the
-placeholder, so its instance is possible and no more. A relation whose rows known columns tell
-apart tells its bindings apart; only where one does not are the bindings of a group compared by
-twos. A group that a label names has the rows of that label for members, and as soon as another
-row may belong to it this one is possible and the total open.
-
 For each atom rows that are whole in the columns which it reads are taken apart from the others:
 what nobody reads tells nothing (26), and the former join as any rows do.
 """
@@ -388,7 +378,19 @@ class MarkedBody:
         return True
 
     def _fold(self, one: Aggregate, inside: AbstractSet[str]) -> tuple[str, str, str]:
-        """Fold the bindings of a body; write the value, whether it is known, and a bound of it."""
+        """Fold the bindings of a body; write the value, whether it is known, and a bound of it.
+
+        The members of a total are the distinct bindings of its body, whatever instances give them
+        (23); one is certain if an instance of it is. A total has a value where every possible
+        member is certain and has a known target, and any two members of a count, sum or mean differ
+        in a known column (26c): then the members are the same in every way the world may be, and so
+        is what they fold to. A least or greatest has one, too, where possible members lie between
+        the certain ones. Else it is the placeholder, so its instance is possible and no more. A
+        relation whose rows known columns tell apart tells its bindings apart; only where one does
+        not are the bindings of a group compared by twos. A group that a label names has the rows of
+        that label for members, and as soon as another row may belong to it this one is possible and
+        the total open.
+        """
         atoms = [item.atom for item in one.body if isinstance(item, Positive)]
         parts, width = [], 0
         for chosen in self.statement.choices(atoms):
