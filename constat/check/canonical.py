@@ -128,6 +128,17 @@ def _parse(data: bytes) -> dict[str, Json]:
     return tree
 
 
+def members_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """Return the object of these members; raise ``ValueError`` where one comes twice.
+
+    Two readers of such an object may take two values for the one that it says.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a member that comes twice")
+    return found
+
+
 def _object(parts: dict[str, str], left_out: tuple[str, ...]) -> str:
     members = (f"{json.dumps(key)}:{parts[key]}" for key in sorted(parts) if key not in left_out)
     return "{" + ",".join(members) + "}"

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from .canonical import MAX_BYTES, read
+from .canonical import MAX_BYTES, members_once, read
 from .certificate import read_certificate
 from .checking import check_certificate
 from .printing import show_goal
@@ -153,7 +153,7 @@ _NAMED: Final = ("members", "page")
 def _index(content: bytes) -> dict[str, Any]:
     """Read the index; nothing in it is ignored."""
     try:
-        about: dict[str, Any] = json.loads(content.decode())
+        about: dict[str, Any] = json.loads(content.decode(), object_pairs_hook=members_once)
         if about["format"] == OF_ONE and "certificates" not in about:
             told = {"members": about["counts"]["PROVED"]}
             about["certificates"] = [told | about.pop("certificate")]

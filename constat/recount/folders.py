@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import analyse
+from constat.check.canonical import members_once
 from constat.check.values import is_spelled
 from constat.diagnostics import ConstatError, Severity
 from constat.diagnostics.interruption import check_interrupted
@@ -306,7 +307,7 @@ def _readable(path: Path) -> Iterator[None]:
 def _about(content: bytes) -> Answered:
     """Read what the folder says of itself; nothing is ignored."""
     try:
-        told = json.loads(content.decode())
+        told = json.loads(content.decode(), object_pairs_hook=members_once)
         if not isinstance(told, dict) or told.keys() != _MEMBERS or told["format"] != FORMAT:
             raise ValueError  # noqa: TRY301  one message for all that is wrong with it
         return Answered(
@@ -372,15 +373,30 @@ def _counted(
 
 
 def _input(tables: Tables, loaded: Loaded, predicate: Predicate, file: Path) -> Loaded:
-    """Give the tables of an input, each row once. Raises `FolderError` for marks it cannot have."""
+    """Give the tables of an input. Raises `FolderError` for rows that no input has."""
+    each = [one for one in (loaded.whole, loaded.marked) if one]
+    if any(distinct(tables, one) != one for one in each):
+        raise FolderError(f"`{file.name}` has a row twice")
+    if predicate.key and _share_keys(tables, loaded, predicate.key):
+        raise FolderError(f"`{file.name}` has two certain rows for one key of {predicate.name}")
     if loaded.marked:
         try:
             require_marks(tables, loaded, predicate, null_policies(predicate))
         except (ValueError, TypeError, RecursionError, ArithmeticError) as problem:
             why = str(problem) if type(problem) is ValueError else "a mark cannot be read"
             raise FolderError(f"`{file.name}` is not what was written: {why}") from None
-    marked = distinct(tables, loaded.marked) if loaded.marked else ""
-    return Loaded(distinct(tables, loaded.whole), marked)
+    return loaded
+
+
+def _share_keys(tables: Tables, loaded: Loaded, key: Sequence[int]) -> bool:
+    """Whether two rows that are certain have one key: of such rows none is (semantics 6)."""
+    columns = ", ".join(f"c{n}" for n in key)
+    rows = f"SELECT {columns} FROM {loaded.whole}"  # noqa: S608  names are ours
+    if loaded.marked:
+        known = " AND ".join(["s IS TRUE", *(f"m{n} IS NULL" for n in key)])
+        rows += f" UNION ALL SELECT {columns} FROM {loaded.marked} WHERE {known}"  # noqa: S608  as above
+    keys = tables.number("SELECT count(*) FROM (SELECT DISTINCT * FROM (", rows, "))")
+    return keys < tables.number("SELECT count(*) FROM (", rows, ")")
 
 
 def _rows_of(tables: Tables, loaded: Loaded) -> int:

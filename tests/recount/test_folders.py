@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from typing import TYPE_CHECKING
 
 import duckdb
 import pytest
 
-from constat.logic import Atom, Variable
+from constat.logic import Atom, NullCell, NullPolicy, Variable
 from constat.recount import (
     Answered,
     Bounds,
@@ -147,13 +148,40 @@ def test_values_that_no_kind_has_are_rejected(tmp_path: Path, values: str) -> No
         checked(folder)
 
 
-def test_rows_of_an_input_that_come_twice_count_once(tmp_path: Path) -> None:
+def test_an_input_with_a_row_twice_is_rejected(tmp_path: Path) -> None:
     text = HEAD + (
         ".decl e(a: number)\n.input e\n.decl n(x: number)\nn(?n) :- ?n = count : { e(_a) }.\n"
     )
-    folder = write(tmp_path / "answer", text, "n", {"e": [(1,)]}, [(2,)])
+    folder = write(tmp_path / "answer", text, "n", {"e": [(1,)]}, [(1,)])
     forged(folder, "input-1.parquet", "SELECT 1::BIGINT AS a UNION ALL SELECT 1")
-    assert checked(folder).found.state is State.DIFFERS
+    with pytest.raises(FolderError, match="has a row twice"):
+        checked(folder)
+
+
+KEYED = HEAD + (
+    "@[key = id]\n.decl e(id: number, @[null = unknown] a: number)\n.input e\n"
+    ".decl t(id: number)\nt(?i) :- e(?i, _a).\n"
+)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "SELECT 1::BIGINT AS id, 2::BIGINT AS a UNION ALL SELECT 1, 3",
+        "FROM '{before}' UNION ALL SELECT * REPLACE (7 AS a, NULL AS \"a.mark\") FROM '{before}'",
+    ],
+    ids=["known cells", "a cell that nobody knows"],
+)
+def test_certain_rows_of_one_key_are_rejected(tmp_path: Path, rows: str) -> None:
+    """Of such rows none is certain (semantics 6), so nothing follows from them."""
+    label = NullCell(NullPolicy.UNKNOWN, "e", 1, (1, None))
+    given = [(1, label if "mark" in rows else 2)]
+    folder = write(tmp_path / "answer", KEYED, "t", {"e": given}, [(1,)])
+    assert checked(folder).found.passed
+    before = shutil.copy(folder / "input-1.parquet", tmp_path / "before.parquet")
+    forged(folder, "input-1.parquet", rows.format(before=before))
+    with pytest.raises(FolderError, match="two certain rows for one key of e"):
+        checked(folder)
 
 
 def test_a_number_of_rows_that_is_not_true_is_rejected(tmp_path: Path) -> None:
@@ -191,6 +219,14 @@ def test_a_folder_that_says_something_else_is_not_accepted(
     except FolderError:
         return
     assert found.found.state is State.DIFFERS
+
+
+def test_an_index_that_says_a_thing_twice_is_rejected(tmp_path: Path) -> None:
+    folder = paths(tmp_path / "answer")
+    content = (folder / "answer.json").read_text()
+    (folder / "answer.json").write_text(content.replace("{", '{"goal": "t(1, 2)",', 1))
+    with pytest.raises(FolderError, match="not of the format"):
+        checked(folder)
 
 
 def test_rules_that_are_not_trusted_are_refused(tmp_path: Path) -> None:
