@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
@@ -175,7 +175,7 @@ KEYED = HEAD + (
 def test_certain_rows_of_one_key_are_rejected(tmp_path: Path, rows: str) -> None:
     """Of such rows none is certain (semantics 6), so nothing follows from them."""
     label = NullCell(NullPolicy.UNKNOWN, "e", 1, (1, None))
-    given = [(1, label if "mark" in rows else 2)]
+    given: list[Any] = [(1, label if "mark" in rows else 2)]
     folder = write(tmp_path / "answer", KEYED, "t", {"e": given}, [(1,)])
     assert checked(folder).found.passed
     before = shutil.copy(folder / "input-1.parquet", tmp_path / "before.parquet")
