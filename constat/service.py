@@ -617,10 +617,12 @@ class Service:
 
         def work(session: Session) -> JsonObject:
             found = session.provide_facts(text, author=who, goal=goal, atoms=facts)
-            if keep:
-                found.keep()
-            told = _told(found)
-            return {**told, "kept": keep, **({"by": who} if keep else {})}
+            told: JsonObject = {**_told(found), "kept": keep}
+            if not keep:
+                return told
+            shown = [session.facts.show(one) for one in found.keep()]
+            conflicts = [text for one in shown for text in session.facts.conflicts(one)]
+            return {**told, "by": who, "conflicts": conflicts[:_LISTED]}
 
         return await self.run(work)
 
@@ -642,8 +644,9 @@ class Service:
         def work(session: Session) -> JsonObject:
             self._check_shown(session, fact)
             self._check_key(session, fact)
-            conflicts = session.facts.conflicts(fact)
             kept = session.facts.add(fact, author=by, note=note)
+            # One that is not kept yet says nothing against anybody.
+            conflicts = session.facts.conflicts(fact)
             return {**_stated(session, kept), "conflicts": list(conflicts[:_LISTED])}
 
         return await self.run(work)

@@ -201,9 +201,14 @@ def test_a_fact_is_kept_when_the_person_says_yes_and_never_else(shop: Path) -> N
             assert (told["kept"], told["by"]) == (True, "alice")
             proved = await called(client, "prove", goal="is_strategic(C009)")
             assert "user alice says" in proved["assumptions"][0]
+            assert told["conflicts"] == []
+            answers[:] = [result(action="accept", content={"keep": True})]
+            against = {"text": "The VIP threshold is 7.", "facts": ["vip_threshold(7)"]}
+            told = await called(client, "provide_facts", **against)
+            assert "user alice says vip_threshold(7)" in told["conflicts"][0]
 
     asyncio.run(main())
-    assert shown[-1] == "Do you, alice, state these facts?\n  contract_value(C009, 250000)"
+    assert shown[-2] == "Do you, alice, state these facts?\n  contract_value(C009, 250000)"
 
 
 def test_what_a_client_s_model_drafts_lies_in_the_quarantine(shop: Path) -> None:

@@ -61,6 +61,8 @@ def main() -> int:
                     *("--rate-limit", "40/s"),
                 ],
                 check=False,
+                # What it keeps of a run goes with it.
+                cwd=folder,
             )
         finally:
             served.send_signal(signal.SIGTERM)

@@ -144,6 +144,8 @@ def test_facts_are_those_of_the_caller_and_the_log_names_who_asked(shop: Path) -
         assert other.json()["error"][0]["code"] == "C0406"
         await answered(client, "/v1/facts/retract", "admin", fact=fact)
         assert (await answered(client, "/v1/facts"))["facts"] == []
+        against = await answered(client, "/v1/facts/add", "analyst", fact="vip_threshold(7)")
+        assert "user analyst says vip_threshold(7)" in against["conflicts"][0]
         log = await answered(client, "/v1/log", "admin")
         decisions = [one["body"] for one in log["entries"] if one["kind"] == "decision"]
         assert [one["who"] for one in decisions] == ["viewer"]

@@ -12,7 +12,7 @@ export function goalBox(label, value = "") {
   const input = make("input", {
     id, type: "text", role: "combobox", autocomplete: "off", autocapitalize: "off", spellcheck: "false",
     "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": `${id}-list`,
-    "aria-describedby": `${id}-call`, placeholder: "is_vip(C001)",
+    "aria-describedby": `${id}-call`, placeholder: "name(value, ?variable)",
   });
   const list = make("ul", { id: `${id}-list`, role: "listbox", "aria-label": "Predicates", hidden: true });
   const call = make("p", { id: `${id}-call`, class: "quiet call" });
