@@ -12,11 +12,10 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
 from constat.cli.output import GREEN, RED, YELLOW, write, write_heading, write_json
 from constat.diagnostics import counted
-from constat.session.diagnosis import ERROR, NOTE, OK, WARNING, diagnose
+from constat.session.diagnosis import ERROR, WARNING, diagnose
 from constat.session.starting import EXAMPLES, FIRST_GOALS, start, start_api, start_example
 
 if TYPE_CHECKING:
-    from constat.session.diagnosis import Finding
     from constat.session.starting import Started, StartedApi
 
 
@@ -191,7 +190,6 @@ def _json(found: Started) -> dict[str, object]:
 
 
 _SPECIAL: Final = frozenset('"`$\\!')
-_MARKS: Final = ((OK, "ok"), (NOTE, "note"), (WARNING, "WARNING"), (ERROR, "ERROR"))
 
 
 @click.command(name="doctor", cls=PlainCommand)
@@ -216,33 +214,14 @@ def doctor_command(*, form: str, project: str | None) -> int:
     if form == "json":
         write_json(
             {
-                "findings": [finding_json(one) for one in found],
+                "findings": [one.as_json() for one in found],
                 "errors": errors,
                 "warnings": warnings,
             }
         )
         return 2 if errors else 0
     for one in found:
-        write_finding(one)
+        write(one.as_text())
     text = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     write_heading(text, RED if errors else YELLOW if warnings else GREEN)
     return 2 if errors else 0
-
-
-def write_finding(one: Finding) -> None:
-    """Write what was found, and what mends it."""
-    code = f" [{one.code}]" if one.code else ""
-    write(f"{dict(_MARKS)[one.state]:<8} {one.check}: {one.message}{code}")
-    if one.help and one.state != OK:
-        write(f"         help: {one.help}")
-
-
-def finding_json(one: Finding) -> dict[str, object]:
-    """Give what was found as an object of JSON."""
-    return {
-        "check": one.check,
-        "state": one.state,
-        "message": one.message,
-        "help": one.help,
-        "code": one.code,
-    }

@@ -387,7 +387,6 @@ def refresh_command(database: str | None, *, form: str, project: str | None) -> 
 
     Exit codes: 0 read, 2 bad usage or configuration, or a source did not answer.
     """
-    from constat.cli.begin import finding_json, write_finding  # noqa: PLC0415  loaded when it is used
     from constat.session.diagnosis import disagreements  # noqa: PLC0415  loaded when it is used
 
     with Session(project) as session, asked(session):
@@ -397,12 +396,12 @@ def refresh_command(database: str | None, *, form: str, project: str | None) -> 
         names = [one.name for one in found if not one.failure]
         doubts = list(disagreements(session.project.folder, names))
     if form == "json":
-        told = [finding_json(one) for one in doubts]
+        told = [one.as_json() for one in doubts]
         write_json({"databases": [_refresh_json(one) for one in found], "declarations": told})
     for one in found if form == "text" else ():
         write(_text(one, "operation" if one.name in apis else "table"))
     for doubt in doubts if form == "text" else ():
-        write_finding(doubt)
+        write(doubt.as_text())
     return 2 if any(one.failure for one in found) else 0
 
 

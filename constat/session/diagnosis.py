@@ -55,6 +55,7 @@ OK: Final = "ok"
 NOTE: Final = "note"
 WARNING: Final = "warning"
 ERROR: Final = "error"
+_LOUD: Final = frozenset({WARNING, ERROR})
 
 
 @frozen
@@ -66,6 +67,23 @@ class Finding:
     message: str
     help: str = ""
     code: str = ""
+
+    def as_text(self) -> str:
+        """Say it in a line, and what mends it in a second one."""
+        code = f" [{self.code}]" if self.code else ""
+        state = self.state.upper() if self.state in _LOUD else self.state
+        line = f"{state:<8} {self.check}: {self.message}{code}"
+        return f"{line}\n         help: {self.help}" if self.help and self.state != OK else line
+
+    def as_json(self) -> dict[str, object]:
+        """Give it as an object of JSON."""
+        return {
+            "check": self.check,
+            "state": self.state,
+            "message": self.message,
+            "help": self.help,
+            "code": self.code,
+        }
 
 
 def told(check: str, one: Diagnostic) -> Finding:
