@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count, groupby, takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -536,6 +537,7 @@ def shown(claim: Claim) -> str:
     return word(f"{one.value} {one.unit}".strip() if one.unit else one.value)
 
 
+@lru_cache(maxsize=16_384)
 def last_name(key: str) -> str:
     """Return the last name of a path: ``price`` of ``lines[0].price``, ``ids`` of ``ids[3]``.
 
@@ -546,6 +548,7 @@ def last_name(key: str) -> str:
     return str(json.loads(name[1:-1])) if name.startswith("[") else name.removeprefix(".")
 
 
+@lru_cache(maxsize=16_384)
 def parent_of(key: str) -> str:
     """Return the object or row of a path: ``lines[0]`` of ``lines[0].ids[3]``, and of a table.
 

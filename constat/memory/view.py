@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen, slotted
-from constat.memory.decisions import FAR, record_of, shape_of
+from constat.memory.decisions import FAR, record_of
 from constat.memory.facts import Span
 from constat.memory.history import (
     EACH,
@@ -156,15 +155,18 @@ class _Cost(NamedTuple):
 
     def and_(self, other: _Cost, times: int = 1) -> _Cost:
         """Return the sum with so many times another."""
-        return _Cost(*(one + times * two for one, two in zip(self, other, strict=True)))
+        values, marks, cells = other
+        return _Cost(
+            self.values + times * values, self.marks + times * marks, self.cells + times * cells
+        )
 
 
 @slotted
 class _Row:
-    """The claims of one record: the first is its own, a code if it has one.
+    """The claims of one record: the first is its own.
 
-    Other records may have the same ``rest``, of which are ``takes`` and ``keyed``. ``attached`` is
-    what each key takes beside its values.
+    Other records may have the same ``rest`` (keys and values, equal ones numbered), of which are
+    ``takes`` and ``keyed``. ``attached`` is what each key takes beside its values.
     """
 
     claims: tuple[Claim, ...] = ()
@@ -172,7 +174,7 @@ class _Row:
     attached: dict[str, int] = field(default_factory=dict)
     columns: frozenset[int] = frozenset()
     takes: int = 0
-    keyed: int = 0
+    keyed: dict[str, int] = field(default_factory=dict)
     cells: int = 0
 
 
@@ -336,22 +338,15 @@ class Family:
         others = [one for one in attached if one not in self._columns and one != face.key]
         others += [face.key] if column >= _MOST_COLUMNS else []
         cells = _between(columns) + sum(attached[one] for one in others)
-        claims = (*there.claims, claim)
-        own = next((one for one in claims if shape_of(one) == "code"), claims[0])
-        claims = (own, *(one for one in claims if one is not own))
-        return self._counted(_Row(claims, frozenset(), attached, columns, 0, 0, cells))
-
-    def _counted(self, row: _Row) -> _Row:
-        """Return a row with what its rest is and takes."""
-        times: Counter[tuple[str, str]] = Counter()
-        keyed: dict[str, int] = {}
-        for face in map(self._faces.of, row.claims[1:]):
-            times[face.key, face.shown] += 1
-            keyed[face.key] = max(face.attached, keyed.get(face.key, 0))
-            row.takes += face.takes
-        row.rest = frozenset((*one, number) for one, number in times.items())
-        row.keyed = sum(keyed.values())
-        return row
+        if row is None:
+            return _Row((claim,), frozenset(), attached, columns, 0, {}, cells)
+        number = 1
+        while (face.key, face.shown, number) in row.rest:
+            number += 1
+        rest = row.rest | {(face.key, face.shown, number)}
+        keyed = {**row.keyed, face.key: max(face.attached, row.keyed.get(face.key, 0))}
+        claims, takes = (*row.claims, claim), row.takes + face.takes
+        return _Row(claims, rest, attached, columns, takes, keyed, cells)
 
     def _weigh(self, alike: Sequence[_Row]) -> _Cost:
         """Return what records with one rest take, without their own values."""
@@ -365,7 +360,7 @@ class Family:
         own: dict[str, int] = {}
         for face in (self._faces.of(one.claims[0]) for one in alike):
             own[face.key] = max(face.attached, own.get(face.key, 0))
-        return _Cost(first.takes, marks, first.keyed + sum(own.values()))
+        return _Cost(first.takes, marks, sum(first.keyed.values()) + sum(own.values()))
 
     def _told(self, text: _Text) -> str:
         """Write the records of a text: one by its cells, and so several of several values."""
