@@ -36,7 +36,7 @@ from constat.logic import (
 )
 from constat.syntax import print_atom, print_literal, print_term
 from constat.syntax.mistakes.habits import without_case
-from constat.syntax.mistakes.spelling import quoted
+from constat.syntax.mistakes.spelling import quoted, truth_meant
 from constat.syntax.words import AGGREGATE_HABITS, TODAY_EDIT, TODAY_HABITS
 
 if TYPE_CHECKING:
@@ -582,7 +582,9 @@ def _misfit_reason(
             f"write `{_EXAMPLES[kind]}`",
         )
     if kind is Kind.BOOL:
-        return "C0215", 'a Bool is `"true"` or `"false"`', 'write `"true"`'
+        meant = truth_meant(str(constant.value))
+        edit = f'`"{meant}"`' if meant else '`"true"` or `"false"`, as it is meant'
+        return "C0215", 'a Bool is `"true"` or `"false"`', f"write {edit}"
     if kind.numeric and constant.kind.numeric:
         return "C0221", *_number_reason(constant, kind, origin)
     if kind is Kind.STRUCTURE:

@@ -110,7 +110,8 @@ class _QueryScanner(GoalScanner):
         found = _OPERATOR.match(self.text, self.position)
         if found is None or found.group() not in COMPARISONS:
             reason = "a comparison such as `?x > 5` is expected here"
-            self.fail(_malformed(self.here(), reason, "write one of < <= > >= = !="))
+            edit = "write one of < <= > >= = !=; of a Bool, `= true` or `= false`"
+            self.fail(_malformed(self.here(), reason, edit))
         self.position = found.end()
         return found.group()
 

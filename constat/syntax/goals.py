@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NoReturn
 
@@ -43,7 +42,7 @@ TEXT: Final = regex(r'"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*"')
 VARIABLE: Final = regex(r"(?:\?[A-Za-z]|_[0-9]*[A-Za-z])[A-Za-z0-9_]*\Z")
 _BLANK: Final = regex(r"\s*")
 _NULLS: Final = frozenset({"NULL", "null"})
-_SINGLE: Final = regex(r"'[^'\n\r]*'")
+_SINGLE: Final = regex(rf"'{spelling.IN_SINGLE}'")
 
 
 class GoalText:
@@ -102,7 +101,7 @@ class GoalText:
         single = _SINGLE.match(self.text, start)
         if single is not None:
             span = self.tokens.stretch(start, single.end())
-            self.fail(spelling.single_quotes(span, single.group()[1:-1]))
+            self.fail(spelling.single_quotes(span, single.group()[1:-1].replace("''", "'")))
         if self.text.startswith('"', start):
             self.fail(spelling.open_text(self.tokens.stretch(start, len(self.text))))
 
@@ -331,7 +330,7 @@ class GoalScanner(StructureScanner):
         begun = max(before.rfind(","), before.rfind("(")) + 1
         value = (before[begun:] + re.split(r"[,()]", behind, maxsplit=1)[0]).strip()
         value = _NAMED.sub("", value, count=1)
-        shown = quoted(value) if not {*value} & {*"?\"'=$["} else '"J. Doe"'
+        shown = quoted(value) if not {*value} & {*'?"=$['} else '"J. Doe"'
         edit = f"a text with a blank is quoted: `{shown}`; between two values write a comma"
         self.fail(goals.malformed(self.here(), reason, edit))
 
@@ -551,12 +550,15 @@ class GoalReader:
 
     def _refuse_comma(self, arguments: list[Argument]) -> None:
         """Refuse `total = 7,5`: a number, and directly behind a comma another without a name."""
-        for one, after in pairwise(arguments):
-            pair = f"{one.text},{after.text}"
-            touching = after.span.column == one.span.end_column + 1
-            if touching and one.name and not after.name and spelling.number_edit(pair):
-                span = replace(after.span, column=one.span.end_column - len(one.text))
-                self.fail(spelling.human_number(span, pair))
+        for place, one in enumerate(arguments):
+            whole, end = one.text, one.span
+            for after in arguments[place + 1 :] if one.name else ():
+                if after.name or after.span.column != end.end_column + 1:
+                    break
+                whole, end = f"{whole},{after.text}", after.span
+            if end is not one.span and spelling.number_edit(whole):
+                span = replace(end, column=one.span.end_column - len(one.text))
+                self.fail(spelling.human_number(span, whole))
 
     def term(self, column: Column, argument: Argument | None) -> Term:
         """Turn an argument into a variable or a constant of the column's kind."""
@@ -649,9 +651,18 @@ def _all_named(predicate: Predicate, arguments: list[Argument]) -> str:
             each.name for each in (*predicate.columns[place : place + 1], *predicate.columns)
         ]
         name = one.name or next((each for each in columns if each not in taken), "column")
+        value = _spelled(one)
+        if not one.name and one.form == "token" and one.text in columns:
+            # The name of a column alone asks whether it is true.
+            name = one.text
+            value = "true" if _is_bool(predicate, name) else f"?{name}"
         taken.add(name)
-        parts.append(f"{name} = {_spelled(one)}")
+        parts.append(f"{name} = {value}")
     return f"{predicate.name}({', '.join(parts)})"
+
+
+def _is_bool(predicate: Predicate, name: str) -> bool:
+    return any(one.name == name and one.kind is Kind.BOOL for one in predicate.columns)
 
 
 def _spelled(argument: Argument) -> str:

@@ -164,7 +164,7 @@ _TOKEN: Final = regex(
     """,
     re.VERBOSE,
 )
-_QUOTED: Final = regex(r"'[^'\n\r]*'")
+_QUOTED: Final = regex(rf"'{spelling.IN_SINGLE}'")
 _LINE: Final = regex(r"[^\n]*")
 _WORD: Final = regex(r"[0-9][\w?]*(?:\.[0-9][\w?]*)*|[\w?]+")
 _PERCENT: Final = regex(r"%\s*(?:[,;)}]|[.](?![0-9])|\Z)")
@@ -416,7 +416,9 @@ class _Lexer:
             )
             return start + 1
         self.diagnostics.append(
-            spelling.single_quotes(self.tokens.stretch(start, found.end()), found.group()[1:-1])
+            spelling.single_quotes(
+                self.tokens.stretch(start, found.end()), found.group()[1:-1].replace("''", "'")
+            )
         )
         self.tokens.add("text", start, found.end())
         return found.end()

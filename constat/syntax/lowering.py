@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, TypeGuard, assert_never
 
@@ -33,7 +32,7 @@ from constat.logic import (
     parse_decimal,
 )
 from constat.syntax.cursor import Mode, softened
-from constat.syntax.mistakes import declarations, goals, habits, spelling
+from constat.syntax.mistakes import declarations, goals, habits
 from constat.syntax.printing import UNDECLARED, Predicates, print_term
 from constat.syntax.surface import (
     AggregateTerm,
@@ -157,7 +156,7 @@ def _mistakes(atom: SignedAtom, predicate: Predicate, *, head: bool) -> list[Dia
     """Say what is wrong with the names of an atom."""
     unnamed = next((span for name, span in atom.names if not name), None)
     if unnamed is not None:
-        return [_comma_of(atom) or goals.mixed_arguments(unnamed, _all_named(atom, predicate))]
+        return [goals.mixed_arguments(unnamed, _all_named(atom, predicate))]
     columns = {column.name for column in predicate.columns}
     terms = zip(atom.names, atom.terms, strict=True)
     written = [(name, span, _shown(term)) for (name, span), term in terms]
@@ -173,22 +172,16 @@ def _mistakes(atom: SignedAtom, predicate: Predicate, *, head: bool) -> list[Dia
     return found
 
 
-def _comma_of(atom: SignedAtom) -> Diagnostic | None:
-    """Say that `total = 7,5` has a comma in its number."""
-    for (one, name), (after, other) in pairwise(zip(atom.terms, atom.names, strict=True)):
-        if name[0] and not other[0] and one.span and after.span:
-            pair = f"{_shown(one)},{_shown(after)}"
-            if after.span.column == one.span.end_column + 1 and spelling.number_edit(pair):
-                return spelling.human_number(replace(after.span, column=one.span.column), pair)
-    return None
-
-
 def _all_named(atom: SignedAtom, predicate: Predicate) -> str:
     """Write an atom with the names of its arguments: those without go by their place."""
     parts = []
+    columns = {column.name: column for column in predicate.columns}
     for place, ((name, _), term) in enumerate(zip(atom.names, atom.terms, strict=True)):
         at_place = predicate.columns[place].name if place < predicate.arity else "column"
-        parts.append(f"{name or at_place} = {_shown(term)}")
+        alone = None if name or not isinstance(term, Constant) else columns.get(str(term.value))
+        value = _shown(term) if alone is None else f"?{alone.name}"
+        value = '"true"' if alone is not None and alone.kind is Kind.BOOL else value
+        parts.append(f"{alone.name if alone else name or at_place} = {value}")
     return f"{'!' if atom.negative else ''}{atom.predicate}({', '.join(parts)})"
 
 

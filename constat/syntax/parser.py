@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NoReturn, assert_never
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias, assert_never
 
 from constat.diagnostics import Diagnostic, Severity, Span
 from constat.frozen import frozen, slotted
@@ -28,6 +28,7 @@ from constat.logic import (
     canonical_float,
     is_constructor,
 )
+from constat.patterns import regex
 from constat.syntax.cursor import Cursor, Mode, ResyncError, read_number, read_text
 from constat.syntax.lexer import MAX_ERRORS, Tokens, lex
 from constat.syntax.mistakes import declarations, habits, refusals, spelling
@@ -633,6 +634,10 @@ _ARITHMETIC: Final = frozenset("+-*/%^")
 _STARTS: Final = frozenset(
     {"name", "variable", "!", "number", "text", "wild", "(", "[", "$", "date", "\\+", "~", "¬"}
 )
+_BARE_WORDS: Final = regex(r"\w+(?:(?:['\u2019]| ?[&.] ?| )\w+)+(?=\s*[,)])")
+_ORDER_SIGNS: Final = COMPARISON_SIGNS - {"="}
+_Moved: TypeAlias = tuple[int, int, str, str]
+"""What stands from here to there, what is to stand in its place, and the literal behind."""
 _NO_LITERAL: Final = frozenset(
     {".", ",", ";", ":-", "}", ")", "]", "end", "directive", "open text", "@[", "@!["}
 )
@@ -834,7 +839,8 @@ class BodyParser(TermParser):
 
     def _negated(self) -> SurfaceLiteral:
         if self.kind != "name":
-            self.fail(habits.odd_negation(self.here))
+            alone = self.kind == "variable" and self.ahead() in {",", ".", ";", "}", ")"}
+            self.fail(habits.odd_negation(self.here, self.word if alone else ""))
         if self.word in CONSTRAINT_WORDS and self.ahead() == "(":
             return self._constraint("!")
         if self._is_comparison():
@@ -988,16 +994,15 @@ class BodyParser(TermParser):
             closer = self.tokens.closer(self.position)
             arguments = "" if closer is None else self._spelled(self.position, closer)
             self.fail(habits.quoted_predicate(place, str(left.value), arguments))
-        whole = self._with_separators(start)
-        if whole:
-            self.fail(habits.separators(place, whole))
+        self._refuse_separators(start)
         pair = self._spelled(start - 2, start) if start > 1 else ""
         if self.kinds[start - 1] == "," and spelling.number_edit(pair):
             self.fail(spelling.human_number(self.tokens.span(start - 2, start), pair))
-        self.fail(habits.no_literal(place, ""))
+        variable = self._spelled(start, start) if isinstance(left, Variable) else ""
+        self.fail(habits.no_literal(place, "", variable))
 
-    def _with_separators(self, start: int) -> str:
-        """Give the number that `1,000` is meant to be; nothing where it is no such number."""
+    def _refuse_separators(self, start: int) -> None:
+        """Refuse `1,000,000.00`, of which a group stands alone here."""
         first = start
         while (
             first > 1
@@ -1006,9 +1011,11 @@ class BodyParser(TermParser):
             and self._spelled(first - 2, first).count(" ") == 0
         ):
             first -= 2
-        spelled = self._spelled(first, start)
-        found = first < start and habits.GROUPED.fullmatch(spelled)
-        return spelled.replace(",", "") if found else ""
+        begun = self.tokens.starts[first]
+        found = habits.GROUPED.match(self.tokens.text, begun)
+        if found and first < start:
+            span = self.tokens.stretch(begun, found.end())
+            self.fail(habits.separators(span, found[0].replace(",", "")))
 
     def _comparison_sign(self) -> str:
         kind = self.kind
@@ -1047,6 +1054,7 @@ class BodyParser(TermParser):
         """Read the arguments of an atom whose bracket has been opened, and their names."""
         terms: list[SurfaceTerm] = []
         names: dict[int, Name] = {}
+        moved: list[_Moved] = []
         if self.accept(")"):
             return (), ()
         while True:
@@ -1056,10 +1064,15 @@ class BodyParser(TermParser):
                 and not (self.souffle and self.ahead() == "==")
             ):
                 names[len(terms)] = self._argument_name()
-            terms.append(self._argument_term())
+                self._refuse_comma()
+            elif not self.souffle and self.kind == "name" and self.ahead() in _ORDER_SIGNS:
+                names[len(terms)] = self.word, self.here
+            self._refuse_words()
+            terms.append(self._compared_argument(moved) or self._argument_term())
             if self.accept(","):
                 continue
             if self.accept(")"):
+                self._refuse_moved(opener, moved)
                 return tuple(terms), self._names_of(terms, names)
             if (
                 self.kind not in _STARTS
@@ -1068,6 +1081,62 @@ class BodyParser(TermParser):
             ):
                 self.close(opener, ")")
             self.report(habits.missing_comma(self.tokens.after(self.position - 1)))
+
+    def _compared_argument(self, moved: list[_Moved]) -> Variable | None:
+        """Read past `> 99` and `total > 99` where an argument stands; nothing for anything else."""
+        at = self.position
+        sign = at + (self.kind in {"name", "variable"})
+        shifted = self.tokens.kinds[sign + 1 : sign + 2] == [self.tokens.kinds[sign]]
+        if self.souffle or shifted or self.tokens.kinds[sign] not in _ORDER_SIGNS:
+            return None
+        column, written = "?value", "?value"
+        if self.kind == "name":
+            column, written = f"?{self.word}", f"{self.word} = ?{self.word}"
+        elif self.kind == "variable":
+            column = written = self.word
+        elif self.kinds[at - 1] == "=":
+            column = written = f"?{self.tokens.word(at - 2)}"
+        self.position = sign + 1
+        self.term()
+        last = self.position - 1
+        place = self.tokens.starts[at], self.tokens.ends[last]
+        right = self._spelled(sign + 1, last)
+        if not right and (human := spelling.HUMAN.match(self.tokens.text, place[1])):
+            # The lexer has reported a number with separators, and left no text of it.
+            right, place = spelling.plain_number(human[0]), (place[0], human.end())
+        sign_text = self._spelled(sign, sign)
+        moved.append((*place, written, f"{column} {sign_text} {right}"))
+        return Variable(column.removeprefix("?"), self.since(at))
+
+    def _refuse_moved(self, opener: int, moved: list[_Moved]) -> None:
+        """Report comparisons among the arguments of an atom, with the literals that are meant."""
+        if not moved:
+            return
+        text, at = "", self.tokens.starts[max(opener - 1, 0)]
+        for start, end, written, _ in moved:
+            text, at = f"{text}{self.tokens.text[at:start]}{written}", end
+        text += self.tokens.text[at : self.tokens.ends[self.position - 1]]
+        behind = "".join(f", {one[3]}" for one in moved)
+        self.report(habits.compared_argument(self.since(max(opener - 1, 0)), text + behind))
+
+    def _refuse_words(self) -> None:
+        """Refuse `Jane Doe` and `O'Neil` without quotes."""
+        if self.souffle or self.kind != "name" or self.word in self.reserved:
+            return
+        start = self.tokens.starts[self.position]
+        if found := _BARE_WORDS.match(self.tokens.text, start):
+            self.fail(spelling.bare_words(self.tokens.stretch(start, found.end()), found[0]))
+
+    def _refuse_comma(self) -> None:
+        """Refuse `total = 7,5` and `total = 1,600,000.00`: no argument without a name follows."""
+        start = self.tokens.starts[self.position]
+        if self.souffle or self.kind != "number" or self.tokens.ends[self.position] == start:
+            return
+        found = spelling.HUMAN.match(self.tokens.text, start)
+        if found and found.end() > self.tokens.ends[self.position]:
+            if not spelling.number_edit(found[0]):
+                return
+            self.fail(spelling.human_number(self.tokens.stretch(start, found.end()), found[0]))
 
     def _argument_name(self) -> Name:
         """Step over `column =`; Souffle knows no such form."""

@@ -414,6 +414,14 @@ def test_any_names_give_a_draft_that_reads_their_rows(
         assert [str(value) for value in row.values] == names
 
 
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("v1_x", "v1_x"), ("g02", "g02"), ("order", "order"), ("Order2", "order_2"), ("1x", "c_1_x")],
+)
+def test_a_name_that_can_be_one_here_stays(name: str, own: str) -> None:
+    assert identifier(name, (), "c") == own
+
+
 @given(st.lists(st.text(max_size=12), max_size=6))
 def test_identifiers_are_names_of_the_language_and_differ(names: list[str]) -> None:
     taken: list[str] = []

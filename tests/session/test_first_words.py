@@ -116,6 +116,13 @@ PROGRAMS = [
     (BIG + "big(?c) :- order(customer_id = ?c, amount = ?a), ?a > 100.", {"C1"}),
     (BIG + "big(?c) :- orders(customer_id = ?c, amount = ?a), ?a > 50%.", {"C1"}),
     (BIG + "big(?c) :- orders(customer_id = ?c, amount = ?a), ?a > 12,6\u20ac.", {"C1"}),
+    (BIG + "big(?c) :- orders(customer_id = ?c, amount > 100).", {"C1"}),
+    (BIG + "big(?c) :- orders(_, ?c, > 100, _).", {"C1"}),
+    (BIG + "big(?c) :- orders(customer_id = ?c, amount = ?a), ?a > 0,1.", {"C1", "C2", "C3"}),
+    (
+        BIG + "big(?c) :- orders(customer_id = ?c, amount = ?a), ?a < 1,000,000.00.",
+        {"C1", "C2", "C3"},
+    ),
     (".decl big(c: text)\nbig(?c) :- orders(customer_id = ?c, amount = ?a), ?a > 100.", {"C1"}),
     (".decl big(c)\nbig(?c) :- orders(customer_id = ?c, amount = ?a), ?a > 100.", {"C1"}),
     (

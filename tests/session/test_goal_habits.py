@@ -20,9 +20,22 @@ RULES = """.pragma "constat" "0.1"
 .decl sale(id: number, who: symbol, amount: Decimal, first: Date)
 sale(1, "ann", 1500.0, "2025-01-01").
 sale(2, "NULL", 900.0, "2025-02-01").
+@[key = id]
+.decl deal(id: number, who: symbol, amount: Decimal, first: Date)
+deal(1, "ann", 1500.0, "2025-01-01").
+deal(2, "bob", 900.0, "2025-02-01").
+deal(4, "O'Neil & Sons 3", 1600000.0, "2025-03-01").
+.decl lit(id: number, on: Bool)
+lit(1, "true").
+lit(2, "false").
 .decl paid(id: number)
 paid(1).
 """
+_LARGE = {(1, "1500"), (4, "1600000")}
+_BOTH = {
+    (1, "ann", "1500", "2025-01-01"),
+    (4, "O'Neil & Sons 3", "1600000", "2025-03-01"),
+}
 # What is typed, the edit of the message, and the rows or the verdict of the goal with the edit.
 CASES = [
     ("SELECT who FROM Sale WHERE id = 1", "sale(who = ?who, id = 1)", {("ann",)}),
@@ -33,6 +46,29 @@ CASES = [
     ("sale(id = 2, who = NULL)", '"NULL"', True),
     ("sale(id = ?i) AND paid(?i)", ",", {(1,)}),
     ("sale(id = ?i, amount = ?a), ?a > 1,000", "1000", {(1, "1500")}),
+    ("deal(?i, ?w, > 1000, ?d)", "deal(?i, ?w, ?amount, ?d), ?amount > 1000", _BOTH),
+    ("deal(?i, _, > 1000)", "deal(id = ?i, amount = ?amount), ?amount > 1000", _LARGE),
+    ('deal(id = ?i, amount = "> 1000")', "deal(id = ?i, amount = ?amount), ?amount > 1000", _LARGE),
+    ("deal(id = ?i, amount = > 1000)", "deal(id = ?i, amount = ?amount), ?amount > 1000", _LARGE),
+    ("deal(who = O'Neil & Sons 3)", 'deal(who = "O\'Neil & Sons 3")', True),
+    ("deal(who = 'O'Neil & Sons 3')", 'deal(who = "O\'Neil & Sons 3")', True),
+    ("deal(who = 'O''Neil & Sons 3')", 'deal(who = "O\'Neil & Sons 3" )', True),
+    ("deal(id = ?i, amount = \u20ac1,600,000.00)", "1600000.00", {(4,)}),
+    (
+        "deal(?i, ?w, \u20ac1,600,000.00, _)",
+        "deal(?i, ?w, 1600000.00, _)",
+        {(4, "O'Neil & Sons 3")},
+    ),
+    (
+        "deal(id = ?i, amount = ?a), ?a >= \u20ac1,600,000.00",
+        "deal(id = ?i, amount = ?a), ?a >= 1600000.00",
+        {(4, "1600000")},
+    ),
+    ("lit(id = ?i, on = yes)", "on = true", {(1,)}),
+    ("lit(id = ?i, on = 0)", "on = false", {(2,)}),
+    ("lit(id = ?i, on)", "lit(id = ?i, on = true)", {(1,)}),
+    ("lit(id = ?i), on", "lit(id = ?i, on = true)", {(1,)}),
+    ("lit(id = ?i, on = ?o), !?o", "lit(id = ?i, on = ?o), ?o = false", {(2, "false")}),
 ]
 
 
@@ -60,7 +96,7 @@ def test_the_edit_of_a_goal_does_what_was_meant(
     assert f"`{edit}`" in mistake.help
     assert mistake.span is not None
     first, last = mistake.span.column - 1, mistake.span.end_column - 1
-    whole = edit.endswith(")") and "(" in edit
+    whole = edit.startswith(("sale(", "deal(", "lit("))
     mended = edit if whole else goal[:first] + edit + goal[last:]
     expected = {tuple(map(str, row)) for row in meant} if isinstance(meant, set) else meant
     assert asked(project(tmp_path), mended) == expected
@@ -95,10 +131,10 @@ def test_a_word_for_a_number_is_not_offered_without_its_quotes(tmp_path: Path) -
 def test_a_text_with_a_blank_is_shown_in_its_quotes(tmp_path: Path) -> None:
     with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
         session.prove("sale(3, van Dyck, ?a, ?d)")
-    assert '`"van Dyck"`' in caught.value.diagnostics[0].help
+    assert '`sale(3, "van Dyck", ?a, ?d)`' in caught.value.diagnostics[0].help
     with Session(project(tmp_path)) as session, pytest.raises(ConstatError) as caught:
         session.prove("sale(who = van Dyck)")
-    assert '`"van Dyck"`' in caught.value.diagnostics[0].help
+    assert '`sale(who = "van Dyck")`' in caught.value.diagnostics[0].help
     with Session(project(tmp_path)) as session:
         assert session.prove('sale(3, "van Dyck", ?a, ?d)').verdict.name == "DISPROVED"
 

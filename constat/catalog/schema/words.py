@@ -27,6 +27,7 @@ _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+"
 _LETTERS: Final = MappingProxyType(
     str.maketrans({"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O"})
 )
+_LAWFUL: Final = re.compile(r"[a-z][a-z0-9_]*")
 _HISSING: Final = ("sses", "shes", "ches", "xes", "zes")
 _GERMAN: Final = ("ungen", "heiten", "keiten", "schaften", "ionen")
 _SHORT: Final = 3
@@ -118,6 +119,9 @@ def _thesaurus() -> Mapping[str, Sequence[str]]:
 def identifier(name: str, taken: Collection[str], fallback: str) -> str:
     """Give a name of the language for a name of a source, one that is not taken."""
     joined = "_".join(word for word in words_of(name) if word.isascii())[:_LONGEST_NAME]
+    if len(name) <= _LONGEST_NAME and _LAWFUL.fullmatch(name):
+        # What can be a name here stays: `v1_x` is no `v_1_x`.
+        joined = name
     plain = joined.strip("_") or fallback
     if not plain[0].isalpha():
         plain = f"{fallback}_{plain}"

@@ -12,7 +12,7 @@ from constat.diagnostics import Diagnostic, Related, Span
 from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate, parse_value
 from constat.patterns import regex
 from constat.syntax.mistakes.habits import literally, near_name, snake_case
-from constat.syntax.mistakes.spelling import number_edit, plain_number, quoted, shown
+from constat.syntax.mistakes.spelling import number_edit, plain_number, quoted, shown, truth_meant
 from constat.syntax.words import AGGREGATE_HABITS, RESERVED
 
 _EXAMPLES: Final = MappingProxyType(
@@ -98,9 +98,17 @@ def wrong_arity(span: Span, predicate: Predicate, written: Sequence[str]) -> Dia
         f"`{predicate.name}` has {predicate.arity} column{plural}, not {len(written)}",
         span,
         note=f"its columns are ({columns})",
-        help=_fitting(predicate, written, named if few else ""),
+        help=_APART_FROM
+        if any(_NO_VALUE.search(one) for one in written)
+        else _fitting(predicate, written, named if few else ""),
         related=() if predicate.span is None else (Related(predicate.span, "declared here"),),
     )
+
+
+_NO_VALUE: Final = regex(r'\A"?\s*[<>=!]|[\u20ac$\u00a3](?=[0-9])')
+_APART_FROM: Final = (
+    "a comparison stands behind the atom, `, ?x > 5`, and a number has no other signs"
+)
 
 
 def _fitting(predicate: Predicate, written: Sequence[str], named: str) -> str:
@@ -203,6 +211,9 @@ def wrong_value(
     numeric = column.kind in {Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL}
     before = f"{name} = " if name else ""
     edit = number_edit(written, before) if numeric else ""
+    if column.kind is Kind.BOOL:
+        edit = f"write `{before}{truth_meant(written) or 'true'}`"
+        edit += "" if truth_meant(written) else f" or `{before}false`, as it is meant"
     if column.kind is Kind.DATE and (days := _days_of(written)):
         edit = " or ".join(f"`{before}{day}`" for day in days)
         edit = f"write {edit}, as it is meant" if len(days) > 1 else f"write {edit}"
@@ -426,11 +437,14 @@ _BEFORE: Final = regex(
     rf"(?:\?-|(?:exists|is|does|distinct|find|prove|ask|all|show)\s+(?={_NAME}\s*\())\s*",
     re.IGNORECASE,
 )
-_JOINED: Final = regex(r"\s*(?:&&|&|\b(?:and|join|where|with)\b)\s*", re.IGNORECASE)
+_JOINED: Final = regex(
+    r"\s*(?:&&|&|\b(?:and|join|where|with)\b)\s*(?=[?!(\x01]|[A-Za-z]\w*\s*[(<>=!]|\d+\s*[<>=!])",
+    re.IGNORECASE,
+)
 _CHAIN: Final = regex(rf"({_VALUE})\s*(<=|<|>=|>)\s*(\?\w+)\s*(<=|<|>=|>)\s*({_VALUE})")
 _UNITED: Final = regex(
-    rf"({_SIGN}\s*)((?:[$\u20ac\u00a3]|EUR|USD)?\s?-?[0-9][0-9_.']*(?:,[0-9]+)?)"
-    r"\s?(?:[$\u20ac\u00a3]|EUR|USD|CHF|GBP)?(?=\s*(?:,|;|\)|$))"
+    rf"({_SIGN}\s*)((?:[$\u20ac\u00a3]|EUR|USD)?\s?-?[0-9][0-9_.']*(?:(?:,[0-9]{{3}})+(?:[.][0-9]+)?"
+    r"|,[0-9]+)?)\s?(?:[$\u20ac\u00a3]|EUR|USD|CHF|GBP)?(?=\s*(?:,|;|\)|$))"
 )
 _DATED: Final = regex(
     "\\b(?:date|to_date|timestamp|datetime)\\s*(?:\\(\\s*)?(\x01[0-9]+\x01)\\s*\\)?", re.IGNORECASE
@@ -443,6 +457,15 @@ _FOLDED: Final = regex(
 )
 _ATOM: Final = regex(rf"({_NAME})\s*([(\[])([^()\[\]]*)([)\]])")
 _COMPARED: Final = regex(rf"\s*({_NAME})\s*({_SIGN})\s*(.+?)\s*\Z", re.DOTALL)
+_QUOTED_TEST: Final = regex(rf"\s*{_SIGN}\s*-?[0-9][0-9.,]*\s*")
+_PRICED: Final = regex(r"[\u20ac$\u00a3]\s?[0-9][0-9.,'_]*(?<=[0-9])")
+_TRUTH: Final = regex(rf"\s*(!|not\s+)?\s*({_NAME}|\?\w+)\s*")
+_INNER: Final = regex(
+    rf"\s*(?:({_NAME})\s*=\s+)?(\?\w+)?\s*(?!=(?!>)){_SIGN.replace('(?:', '(', 1)}\s*(.+?)\s*\Z",
+    re.DOTALL,
+)
+"""`> 99`, `?x > 99` and `total = > 99` among arguments."""
+_WORDS: Final = regex(rf"({_NAME}\s*=\s*)?([^\W\d_][^?\"=$<>\[\]\x01]*\s[^?\"=$<>\[\]\x01]*)")
 _SELECT: Final = regex(
     rf"select\s+(?:distinct\s+)?(.+?)\s+from\s+({_NAME}|\x01[0-9]+\x01)(?:\s+where\s+(.+?))?\s*;?\s*",
     re.IGNORECASE | re.DOTALL,
@@ -457,6 +480,8 @@ def whole_goal(text: str, predicates: Mapping[str, Predicate]) -> str:
     kept: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
+        if _QUOTED_TEST.fullmatch(found[0][1:-1]):
+            return found[0][1:-1]
         kept.append(quoted(found[0][1:-1]) if found[0][0] == "'" else found[0])
         return f"\x01{len(kept) - 1}\x01"
 
@@ -473,6 +498,7 @@ def _mended(text: str, predicates: Mapping[str, Predicate]) -> str:
     text = _CHAIN.sub(
         lambda one: f"{one[3]} {_TURNED[one[2]]} {one[1]}, {one[3]} {one[4]} {one[5]}", text
     )
+    text = _PRICED.sub(lambda one: _number(one[0]), text)
     text = _UNITED.sub(lambda one: f"{one[1]}{_number(one[2])}", text)
     text = _DATED.sub(r"\1", text)
     text = _APART.sub(r"days_between(\2, \1)", text)
@@ -542,21 +568,55 @@ def _compared(text: str, predicates: Mapping[str, Predicate]) -> str:
         predicate = predicates.get(found[1])
         if predicate is None:
             return found[0]
-        names = {one.name for one in predicate.columns}
-        parts = []
-        for part in found[3].split(","):
-            one = _COMPARED.match(part)
-            several = re.split(r"\s+or\s+", one[3], flags=re.IGNORECASE) if one else []
-            if one is None or one[1] not in names or (one[2] == "=" and len(several) == 1):
-                parts.append(part.strip())
-                continue
-            if f"{one[1]} = ?{one[1]}" not in parts:
-                parts.append(f"{one[1]} = ?{one[1]}")
-            behind.append(_test(f"?{one[1]}", one[2], one[3], several))
-        return f"{found[1]}({', '.join(parts)})"
+        return f"{found[1]}({', '.join(_arguments(found[3].split(','), predicate, behind))})"
 
     text = _ATOM.sub(atom, text)
     return ", ".join([_alone(text, predicates), *behind])
+
+
+def _arguments(written: list[str], predicate: Predicate, behind: list[str]) -> list[str]:
+    """Write the arguments of an atom; comparisons among them go behind it."""
+    columns = {one.name: one for one in predicate.columns}
+    parts: list[str] = []
+    for place, part in enumerate(written):
+        inner = _INNER.match(part)
+        one = _COMPARED.match(part) if inner is None else None
+        several = re.split(r"\s+or\s+", one[3], flags=re.IGNORECASE) if one else []
+        if inner is not None and place < predicate.arity:
+            name = inner[1] or predicate.columns[place].name
+            left = inner[2] or f"?{name}"
+            parts.append(f"{name} = {left}" if inner[1] else left)
+            behind.append(_test(left, inner[3], inner[4], []))
+        elif one is None or one[1] not in columns or (one[2] == "=" and len(several) == 1):
+            named = columns.get(one[1]) if one and one[2] == "=" else None
+            at_place = predicate.columns[place] if place < predicate.arity else None
+            parts.append(_quoting(part.strip(), named or (None if one else at_place)))
+        else:
+            if f"{one[1]} = ?{one[1]}" not in parts:
+                parts.append(f"{one[1]} = ?{one[1]}")
+            behind.append(_test(f"?{one[1]}", one[2], one[3], several))
+    return _by_name(parts, predicate)
+
+
+def _quoting(part: str, column: Column | None) -> str:
+    """Put quotes around a text with blanks."""
+    found = _WORDS.fullmatch(part)
+    if column is None or column.kind is not Kind.SYMBOL or found is None:
+        return part
+    return f"{found[1] or ''}{quoted(found[2])}"
+
+
+def _by_name(parts: list[str], predicate: Predicate) -> list[str]:
+    """Name arguments that are fewer than the columns: they are those of the first."""
+    mixed = any("=" in one for one in parts)
+    if not 0 < len(parts) <= predicate.arity or (len(parts) == predicate.arity and not mixed):
+        return parts
+    pairs = zip(predicate.columns, parts, strict=False)
+    return [
+        one if "=" in one else f"{column.name} = {one}"
+        for column, one in pairs
+        if one not in {"", "_", "?"}
+    ]
 
 
 def _test(left: str, sign: str, right: str, several: list[str]) -> str:
@@ -568,8 +628,14 @@ def _test(left: str, sign: str, right: str, several: list[str]) -> str:
 
 
 def _alone(text: str, predicates: Mapping[str, Predicate]) -> str:
-    """Have `orders(id = ?i), amount > 100` read the column that it compares."""
+    """Have `orders(id = ?i), amount > 100` read the column that it compares.
+
+    A literal that is the name of a column, or a variable, asks whether it is true.
+    """
     literals = re.split(r",(?![^(){}]*[)}])", text)
+    for place, literal in enumerate(literals):
+        if place and (truth := _TRUTH.fullmatch(literal)):
+            literals[place] = f"{truth[2]} = {'false' if truth[1] else 'true'}"
     found = [(place, _COMPARED.match(one)) for place, one in enumerate(literals)]
     for place, one in found:
         if one is None:

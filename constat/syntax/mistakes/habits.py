@@ -15,6 +15,7 @@ from constat.syntax.words import (
     TODAY_HABITS,
 )
 
+TRUTHS = frozenset({"true", "false"})
 MAX_DEPTH = 200
 MAX_ALTERNATIVES = 256
 
@@ -29,6 +30,8 @@ def bare_name(span: Span, name: str) -> Diagnostic:
     advice = f"write `{quoted(shown(name))}` for the text or `?{shown(variable)}` for a variable"
     if name.casefold() in TODAY_HABITS:
         advice = TODAY_EDIT
+    elif name.casefold() in TRUTHS:
+        advice = f'write `"{name.casefold()}"`: a Bool is `"true"` or `"false"`'
     elif name.casefold() in NO_VALUE_HABITS:
         advice += "; `constat help nulls` says how rows without a value are asked for"
     return Diagnostic(
@@ -190,10 +193,10 @@ def sql_habit(span: Span, word: str, edit: str, left: str = "") -> Diagnostic:
 
 def in_double_quotes(text: str) -> str:
     """Write texts in single quotes as the language does; all letters stay in their places."""
-    return _SINGLE.sub(lambda one: f'"{one[1]}"', text)
+    return _SINGLE.sub(lambda one: f'"{one[1]}"'.replace("''", "'").ljust(len(one[0])), text)
 
 
-_SINGLE = regex(r"""(?<![\w"])'([^'"\\\n\r]*)'""")
+_SINGLE = regex(r"""(?<![\w"])'([^'"\\\n\r]*(?:(?:''|(?<=\w)'(?=\w))[^'"\\\n\r]*)*)'""")
 
 
 def one_of(left: str, values: list[str], *, denied: bool) -> str:
@@ -503,26 +506,45 @@ def misplaced_aggregate(span: Span, function: str) -> Diagnostic:
     )
 
 
-def odd_negation(span: Span) -> Diagnostic:
-    """`!` before a comparison or a group."""
+def odd_negation(span: Span, variable: str = "") -> Diagnostic:
+    """`!` before a comparison or a group, or before a variable alone."""
+    edit = "turn a comparison around (`!=` for `=`); give a group a name: `!named(?x)`"
+    if variable:
+        edit = f'write `{variable} = "false"` where it is a Bool'
     return Diagnostic(
         "C0135",
         "`!` negates one atom",
         span,
         note="`!` stands before an atom, `match(...)` or `contains(...)`",
-        help="turn a comparison around (`!=` for `=`); give a group a name: `!named(?x)`",
+        help=edit,
     )
 
 
-def no_literal(span: Span, name: str) -> Diagnostic:
-    """A term or a bare name where a literal is due."""
+def compared_argument(span: Span, edit: str) -> Diagnostic:
+    """`orders(id = ?i, total > 99)` and `orders(?i, > 99)`."""
+    return Diagnostic(
+        "C0136",
+        "a comparison stands among the arguments of an atom",
+        span,
+        note="an argument is a value or a variable; a comparison is a literal of its own",
+        help=f"write `{edit}`",
+    )
+
+
+def no_literal(span: Span, name: str, variable: str = "") -> Diagnostic:
+    """A term, such as a variable, or a bare name where a literal is due."""
     written = f"`{shown(name)}`" if name else "a term alone"
+    edit = f"write `{shown(name) or 'p'}(?x)` for an atom, or compare it, for example `?x = 1`"
+    if variable:
+        edit = (
+            f'compare it: `{variable} = "true"` where it is a Bool, else such as `{variable} = 1`'
+        )
     return Diagnostic(
         "C0136",
         f"{written} is not a literal",
         span,
         note="a body consists of atoms such as `p(?x)`, negated atoms, and comparisons",
-        help=f"write `{shown(name) or 'p'}(?x)` for an atom, or compare it, for example `?x = 1`",
+        help=edit,
     )
 
 

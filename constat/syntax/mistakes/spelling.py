@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span
@@ -18,6 +19,8 @@ HUMAN: Final = regex(
     rf"[{MONEY}]?[0-9][0-9.,'\u2019]{{0,40}}(?<=[0-9])[kKM%{MONEY}]?(?![A-Za-z0-9_])"
 )
 """A number as people write it: with separators, a sign of money, `%` or a letter for zeros."""
+IN_SINGLE: Final = r"[^'\n\r]*(?:(?:''|(?<=\w)'(?=\w))[^'\n\r]*)*"
+"""What stands in single quotes: an apostrophe between letters, or written twice, ends nothing."""
 _PLAIN: Final = regex(
     r"[0-9]+([.][0-9]+)?|[0-9]+,[0-9]+|[0-9]{1,3}(['\u2019][0-9]{3})+([.,][0-9]+)?"
     r"|[0-9]{1,3}([.][0-9]{3})+,[0-9]+|[0-9]{1,3}([.][0-9]{3}){2,}"
@@ -78,6 +81,17 @@ def single_quotes(span: Span, inner: str) -> Diagnostic:
         span,
         note="single quotes mark texts in Prolog and SQL; here they have no meaning",
         help=f"write `{quoted(shown(inner))}`",
+    )
+
+
+def bare_words(span: Span, text: str) -> Diagnostic:
+    """`Jane Doe` and `O'Neil` as an argument."""
+    return Diagnostic(
+        "C0122",
+        f"`{shown(text)}` has neither quotes nor commas",
+        span,
+        note="texts stand in double quotes; arguments are separated by commas",
+        help=f"write `{quoted(shown(text))}`",
     )
 
 
@@ -204,6 +218,19 @@ def number_edit(text: str, before: str = "") -> str:
         share = f"{Decimal(plain).scaleb(-2):f}"
         return f"write `{before}{plain}`, or `{before}{share}` where the values are shares of 1"
     return f"write `{before}{plain}`" if plain and plain != text else ""
+
+
+_TRUTHS: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("true", "yes", "y", "t", "1", "1.0", "on", "ja", "wahr"), "true"),
+        **dict.fromkeys(("false", "no", "n", "f", "0", "0.0", "off", "nein", "falsch"), "false"),
+    }
+)
+
+
+def truth_meant(text: str) -> str:
+    """Give the truth value that `yes`, `0` or `TRUE` means; nothing for anything else."""
+    return _TRUTHS.get(text.casefold(), "")
 
 
 def human_number(span: Span, text: str) -> Diagnostic:
