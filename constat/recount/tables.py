@@ -321,10 +321,12 @@ class Tables:
             raise ValueError("it has other columns than its relation")
         width = range(max(1, len(kinds)))
         self.run("INSERT INTO", marked, "SELECT * FROM", source)
-        wrong = [f"(c{n} IS NULL) <> (m{n} IS NOT NULL) OR m{n} = '*' AND s" for n in width]
-        wrong += ["s = false"]
-        if self.number("SELECT count(*) FROM", marked, "WHERE", " OR ".join(wrong)):
-            raise ValueError("it has a cell without a value, and without a mark")
+        doubtful = " OR ".join(f"(c{n} IS NULL) <> (m{n} IS NOT NULL)" for n in width)
+        if self.number("SELECT count(*) FROM", marked, "WHERE", doubtful):
+            raise ValueError("it has a cell with neither a value nor a mark, or with both")
+        open_yet_sure = " OR ".join(f"m{n} = '*' AND s" for n in width)
+        if self.number("SELECT count(*) FROM", marked, "WHERE s = false OR", open_yet_sure):
+            raise ValueError("`.certain` is true, or empty as of a row with an open cell")
         whole = " AND ".join(["s IS TRUE", *(f"m{n} IS NULL" for n in width)])
         values = ", ".join(f"c{n}" for n in width)
         self.run("INSERT INTO", table, "SELECT", values, "FROM", marked, "WHERE", whole)

@@ -10,12 +10,13 @@ it depends, and whoever reads it has to compare that with the present state. Exa
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
@@ -28,9 +29,11 @@ from constat.diagnostics.interruption import committing
 from constat.frozen import frozen
 from constat.logic import Kind, MadeBy, NullCell, NullPolicy, Value, format_value, parse_value
 from constat.store.replacing import Scratch
+from constat.store.state_file import LOCKS, alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from constat.logic import Row
 
@@ -90,7 +93,7 @@ class MaterializedStore:
                 made = place.path / target.name
                 count = _write(made, result, rows)
                 _flush(made)
-                with committing():
+                with self._in_turn(), committing():
                     made.replace(target)
             _flush(self._folder)
         except (OSError, sqlite3.Error) as problem:
@@ -107,13 +110,14 @@ class MaterializedStore:
             with Scratch(self._folder, hidden=True) as place:
                 made = place.path / target.name
                 shutil.copyfile(target, made)
+                judged = replace(result, check=check)
                 with closing(sqlite3.connect(made, isolation_level=None)) as connection:
-                    if _told(connection) != result:
-                        raise _replaced(result)
-                    judged = replace(result, check=check)
                     connection.execute("UPDATE meta SET about = ?", (_about(judged),))
                 _flush(made)
-                with committing():
+                with self._in_turn(), committing():
+                    # Nobody keeps another one between this look and what follows.
+                    if self._about(target) != result:
+                        raise _replaced(result)
                     made.replace(target)
             _flush(self._folder)
         except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as problem:
@@ -157,12 +161,18 @@ class MaterializedStore:
         """Forget a result; tells whether there was one."""
         path = self._path(query)
         try:
-            path.unlink()
+            with self._in_turn():
+                path.unlink()
         except FileNotFoundError:
             return False
         except OSError as problem:
             raise _failure(path, "removed", problem) from None
         return True
+
+    def _in_turn(self) -> AbstractContextManager[None]:
+        """Let one program at a time put files in place, where the system has locks."""
+        busy = OSError(errno.EAGAIN, "another program does not end")
+        return alone(self._folder, busy) if LOCKS else nullcontext()
 
     def _path(self, query: str) -> Path:
         return self._folder / f"{hashlib.sha256(query.encode()).hexdigest()[:32]}.sqlite"

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat import ConstatError, Session
-from constat.store.materialized import KeptResult, MaterializedStore
+from constat.logic import Kind
+from constat.store import materialized
+from constat.store.materialized import PASSED, KeptResult, MaterializedStore, ReplacedError
 from tests.cli.running import run
 from tests.session.querying import make_project
 
@@ -361,3 +363,25 @@ def test_a_point_query_finds_its_rows_by_an_index(things: Path, column: str) -> 
         statement = f"EXPLAIN QUERY PLAN SELECT c0, c1 FROM rows WHERE {column} = 'a'"
         (plan,) = connection.execute(statement).fetchall()
     assert f"USING INDEX by_{column}" in plan[-1]
+
+
+def test_a_check_that_ends_late_leaves_what_another_one_has_kept_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, copy = MaterializedStore(tmp_path), materialized.shutil.copyfile
+    older, newer = (
+        KeptResult("q(?c)", (("c", Kind.SYMBOL),), 0, created, "1", (("q", created),))
+        for created in ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
+    )
+    older = store.keep(older, [("old",)])
+
+    def copied(source: Path, target: Path) -> None:
+        copy(source, target)
+        store.keep(newer, [("new",)])
+
+    monkeypatch.setattr(materialized.shutil, "copyfile", copied)
+    with pytest.raises(ReplacedError):
+        store.judge(older, PASSED)
+    found = store.find("q(?c)")
+    assert found is not None
+    assert list(store.rows(found, {})) == [("new",)]

@@ -184,6 +184,22 @@ def test_certain_rows_of_one_key_are_rejected(tmp_path: Path, rows: str) -> None
         checked(folder)
 
 
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("7::BIGINT AS a", "with neither a value nor a mark"),
+        ('false AS ".certain"', "`.certain` is true"),
+    ],
+)
+def test_marks_that_no_row_has_are_rejected(tmp_path: Path, other: str, why: str) -> None:
+    rows: list[Any] = [(1, NullCell(NullPolicy.UNKNOWN, "e", 1, (1, None)))]
+    folder = write(tmp_path / "answer", KEYED, "t", {"e": rows}, [(1,)])
+    before = shutil.copy(folder / "input-1.parquet", tmp_path / "before.parquet")
+    forged(folder, "input-1.parquet", f"SELECT * REPLACE ({other}) FROM '{before}'")
+    with pytest.raises(FolderError, match=why):
+        checked(folder)
+
+
 def test_a_number_of_rows_that_is_not_true_is_rejected(tmp_path: Path) -> None:
     folder = paths(tmp_path / "answer")
     about = json.loads((folder / "answer.json").read_text())
