@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -14,7 +15,6 @@ import pytest
 
 from constat import ConstatError, Session
 from constat.logic import Kind
-from constat.store import materialized
 from constat.store.materialized import PASSED, KeptResult, MaterializedStore, ReplacedError
 from tests.cli.running import run
 from tests.session.querying import make_project
@@ -368,7 +368,7 @@ def test_a_point_query_finds_its_rows_by_an_index(things: Path, column: str) -> 
 def test_a_check_that_ends_late_leaves_what_another_one_has_kept_since(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, copy = MaterializedStore(tmp_path), materialized.shutil.copyfile
+    store, copy = MaterializedStore(tmp_path), shutil.copyfile
     older, newer = (
         KeptResult("q(?c)", (("c", Kind.SYMBOL),), 0, created, "1", (("q", created),))
         for created in ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
@@ -379,7 +379,7 @@ def test_a_check_that_ends_late_leaves_what_another_one_has_kept_since(
         copy(source, target)
         store.keep(newer, [("new",)])
 
-    monkeypatch.setattr(materialized.shutil, "copyfile", copied)
+    monkeypatch.setattr(shutil, "copyfile", copied)
     with pytest.raises(ReplacedError):
         store.judge(older, PASSED)
     found = store.find("q(?c)")
