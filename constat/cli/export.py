@@ -85,6 +85,14 @@ VIEWS: Final = ("subject", "authority", "auditor")
     metavar="URL",
     help="With --to openlineage: where a collector takes events; OPENLINEAGE_API_KEY is its key.",
 )
+@click.option(
+    "--namespace",
+    "namespaces",
+    metavar="NAME=URI",
+    multiple=True,
+    help="With --to openlineage: what others call the database NAME, as "
+    "postgres://db.example:5432/shop.public; again for others.",
+)
 @locale_option
 @click.option("--list", "listed", is_flag=True, help="List the formats.")
 @click.option("--quiet", "-q", is_flag=True, help="Do not say which file was written.")
@@ -99,6 +107,7 @@ def command(  # noqa: PLR0913  one for each option
     opened: tuple[str, ...],
     salts: str | None,
     send: str | None,
+    namespaces: tuple[str, ...],
     locale: str | None,
     listed: bool,
     quiet: bool,
@@ -122,6 +131,7 @@ def command(  # noqa: PLR0913  one for each option
       constat export c001.json --redact placed_order.amount -o view.json
       constat export c001.json --view auditor --to html -o c001.html
       constat export c001.json --to letter --locale de_DE
+      constat export c001.json --to openlineage --namespace shop=postgres://db.example:5432/shop.public
 
     Exit codes: 0 written or sent, 2 bad usage, the certificate is rejected or cannot be read, the
     format has no word for something in it, a value cannot be hidden, or an event was not taken.
@@ -137,7 +147,8 @@ def command(  # noqa: PLR0913  one for each option
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
     give = partial(_write, chosen, output) if send is None else partial(_send, target, send)
-    give(_formatted(content, chosen, locale), quiet=quiet)
+    written = _named(content, target, namespaces) if namespaces else None
+    give(_formatted(content, chosen, locale) if written is None else written, quiet=quiet)
 
 
 def _chosen(
@@ -158,6 +169,23 @@ def _send(target: str | None, url: str, written: bytes, *, quiet: bool) -> None:
     number = send_events(json.loads(written), url, os.environ.get("OPENLINEAGE_API_KEY", ""))
     if not quiet:
         note(f"sent: {number} events of OpenLineage")
+
+
+def _named(content: bytes, target: str | None, written: Sequence[str]) -> bytes:
+    """Give the events of OpenLineage, with databases named as others name them."""
+    from constat.proof.export.lineage import to_openlineage  # noqa: PLC0415  loaded when it is used
+
+    if target != LINEAGE:
+        raise click.UsageError(f"--namespace is about events: write --to {LINEAGE}")
+    pairs = [one.partition("=") for one in written]
+    if not all(name and uri for name, _, uri in pairs):
+        raise click.UsageError(
+            "write --namespace NAME=URI, such as shop=postgres://db.example:5432"
+        )
+    try:
+        return to_openlineage(content, {name: uri for name, _, uri in pairs}).encode()
+    except ValueError as problem:
+        raise click.UsageError(f"--namespace: {problem}") from None
 
 
 def _formatted(content: bytes, chosen: Format | None, locale: str | None) -> bytes:

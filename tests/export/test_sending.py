@@ -101,3 +101,31 @@ def test_only_events_are_sent(certificate: Path) -> None:
     ran = run("export", certificate, "--to", "csv", "--send", "http://127.0.0.1:9/")
     assert ran.code == 2
     assert "--to openlineage" in ran.err
+
+
+def test_databases_are_named_as_others_name_them(certificate: Path) -> None:
+    words = ("export", certificate, "--to", "openlineage", "--namespace")
+    ran = run(*words, "sales=postgres://db.example:5432/shop.public")
+    tables = [
+        (table["namespace"], table["name"])
+        for one in json.loads(ran.out)[1]["inputs"]
+        for table in one["facets"].get("symlinks", {}).get("identifiers", ())
+    ]
+    assert {owner for owner, _ in tables} == {"postgres://db.example:5432"}
+    assert {name for _, name in tables} == {"shop.public.customer", "shop.public.tier"}
+
+
+@pytest.mark.parametrize(
+    ("target", "named", "why"),
+    [
+        ("openlineage", "other=postgres://db.example", "the proof reads no database other"),
+        ("openlineage", "sales", "write --namespace NAME=URI"),
+        ("csv", "sales=postgres://db.example", "write --to openlineage"),
+    ],
+)
+def test_a_namespace_of_nothing_is_refused(
+    certificate: Path, target: str, named: str, why: str
+) -> None:
+    ran = run("export", certificate, "--to", target, "--namespace", named)
+    assert ran.code == 2
+    assert why in ran.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.frozen import frozen
@@ -12,7 +13,7 @@ from constat.proof.export.document import Document
 from constat.proof.render import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.proof.export.document import Members as DocumentMembers
 
@@ -146,9 +147,17 @@ _KINDS: Final = (("number", "int64"), ("unsigned", "uint64"), ("float", "double"
 Members = dict[str, Any]
 
 
-def to_openlineage(certificate: bytes) -> str:
-    """Return the events that began and ended the run; ``ValueError`` for what is no certificate."""
+def to_openlineage(certificate: bytes, namespaces: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return the events that began and ended the run.
+
+    ``namespaces`` tell what others call a database of the project, as the specification names it
+    (``postgres://db.example:5432``), and behind it what is before a table's name (``/shop``).
+    Raises ``ValueError`` for what is no certificate, and for a database that it does not name.
+    """
     document = Document(certificate)
+    known = {one["name"] for one in document.sources if one["origin"] == "DATABASE"}
+    for unknown in sorted(namespaces.keys() - known):
+        raise ValueError(f"the proof reads no database {unknown}")
     predicate = document.header["goal"][0]
     output = {
         "namespace": "constat",
@@ -161,7 +170,7 @@ def to_openlineage(certificate: bytes) -> str:
         "producer": _PRODUCER,
         "schemaURL": _SCHEMA,
         "job": {"namespace": "constat", "name": printable(predicate), "facets": _job(document)},
-        "inputs": list(_inputs(document)),
+        "inputs": list(_inputs(document, namespaces)),
     }
     # The record has the beginning of the run; it ended when the last source had answered.
     began, ended = document.record["created"], max([document.record["created"], *read])
@@ -224,7 +233,7 @@ def _job(document: Document) -> Members:
     return {"jobType": kind, "constatRules": rules}
 
 
-def _inputs(document: Document) -> Iterator[Members]:
+def _inputs(document: Document, namespaces: Mapping[str, str]) -> Iterator[Members]:
     """Give each relation of a source once, with all answers it gave."""
     found: dict[tuple[str, str], list[int]] = {}
     for predicate, place in _spoken(document):
@@ -245,14 +254,24 @@ def _inputs(document: Document) -> Iterator[Members]:
         tables = sorted({one for place in places for one in _tables(document.sources[place])})
         if tables:
             # The predicate is a view; the tables that it reads are known by the database's names.
-            owner = printable(document.sources[places[0]]["name"])
+            owner = str(document.sources[places[0]]["name"])
             facets["symlinks"] = _facet(
                 f"{_FACETS}/1-0-1/SymlinksDatasetFacet.json",
-                identifiers=[
-                    {"namespace": owner, "name": printable(one), "type": "TABLE"} for one in tables
-                ],
+                identifiers=[_table(namespaces.get(owner, owner), one) for one in tables],
             )
         yield {"namespace": namespace, "name": printable(predicate), "facets": facets}
+
+
+def _table(namespace: str, table: str) -> Members:
+    """Name a table as the specification does: what is in the namespace's path is before it."""
+    scheme, mark, rest = namespace.partition("://")
+    authority, _, before = rest.partition("/")
+    name = ".".join(part for part in (before.strip("/").replace("/", "."), table) if part)
+    return {
+        "namespace": printable(f"{scheme}{mark}{authority}"),
+        "name": printable(name),
+        "type": "TABLE",
+    }
 
 
 def _tables(source: Members) -> Iterator[str]:
