@@ -7,7 +7,7 @@ error of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tests.browser.finding import AXE
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+_PATIENCE: Final = 240_000
+"""Milliseconds for a page of many nodes, on a machine that does other things besides."""
 
 
 @dataclass
@@ -88,6 +91,7 @@ class Pages:
             # The policy of the page lets nothing in; a script of the context is no part of it.
             context.add_init_script(path=AXE)
         page = context.new_page()
+        page.set_default_navigation_timeout(_PATIENCE)
         watched = Watched(page, address)
         page.on("request", lambda request: watched.requests.append(request.url))
         page.on("pageerror", lambda error: watched.told.append(f"error: {error}"))
