@@ -384,12 +384,12 @@ class MarkedBody:
         (23); one is certain if an instance of it is. A total has a value where every possible
         member is certain and has a known target, and any two members of a count, sum or mean differ
         in a known column (26c): then the members are the same in every way the world may be, and so
-        is what they fold to. A least or greatest has one, too, where possible members lie between
-        the certain ones. Else it is the placeholder, so its instance is possible and no more. A
-        relation whose rows known columns tell apart tells its bindings apart; only where one does
-        not are the bindings of a group compared by twos. A group that a label names has the rows of
-        that label for members, and as soon as another row may belong to it this one is possible and
-        the total open.
+        is what they fold to. A least or greatest of a variable has one, too, where possible members
+        lie between the certain ones. Else it is the placeholder, so its instance is possible and no
+        more. A relation whose rows known columns tell apart tells its bindings apart; only where
+        one does not are the bindings of a group compared by twos. A group that a label names has
+        the rows of that label for members, and as soon as another row may belong to it this one is
+        possible and the total open.
         """
         atoms = [item.atom for item in one.body if isinstance(item, Positive)]
         parts, width = [], 0
@@ -399,7 +399,7 @@ class MarkedBody:
         every = f"({' UNION ALL '.join(parts)})"
         alias, rows = self.statement.alias(), self.statement.alias()
         value = self._folded(one, f"{rows}.v")
-        if self._is_extreme(one):
+        if self._is_extreme(one) and is_bounded(one):
             # What only may be there lies between the least and the greatest that are there.
             sure = f"{one.function}({rows}.v) FILTER ({rows}.s IS TRUE)"
             known = f"coalesce(bool_and({rows}.m IS NULL), true) AND {sure} IS NOT DISTINCT FROM"

@@ -478,7 +478,8 @@ class Known:
         found: Group = {}
         start = {name: binding[name] for name in literal.outer}
         for one, certain, _ in self.solutions(literal.body, start):
-            key = tuple(sorted(one.items()))
+            # Whichever label a row has that may belong here, it is a member of this group.
+            key = tuple(sorted({**one, **start}.items()))
             found[key] = certain or found.get(key, False)
         return found
 
