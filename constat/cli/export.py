@@ -124,7 +124,6 @@ def command(  # noqa: PLR0913  one for each option
 
     Examples:
       constat export --list
-      constat export --list --format json
       constat export c001.json --to csv
       constat export c001.json --to graphml -o c001.graphml
       constat export c001.json --to prov-json
@@ -147,8 +146,7 @@ def command(  # noqa: PLR0913  one for each option
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
     give = partial(_write, chosen, output) if send is None else partial(_send, target, send)
-    written = _named(content, target, namespaces) if namespaces else None
-    give(_formatted(content, chosen, locale) if written is None else written, quiet=quiet)
+    give(_formatted(content, chosen, locale, namespaces), quiet=quiet)
 
 
 def _chosen(
@@ -188,7 +186,11 @@ def _named(content: bytes, target: str | None, written: Sequence[str]) -> bytes:
         raise click.UsageError(f"--namespace: {problem}") from None
 
 
-def _formatted(content: bytes, chosen: Format | None, locale: str | None) -> bytes:
+def _formatted(
+    content: bytes, chosen: Format | None, locale: str | None, namespaces: Sequence[str]
+) -> bytes:
+    if namespaces:
+        return _named(content, None if chosen is None else chosen.name, namespaces)
     return content if chosen is None else write_format(chosen, content, locale or "")
 
 
