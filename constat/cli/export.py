@@ -123,7 +123,7 @@ def command(  # noqa: PLR0913  one for each option
     --to it is written as a certificate. Who keeps CERT and CERT.salts can open single values.
 
     Examples:
-      constat export --list
+      constat export --list --format json
       constat export c001.json --to csv
       constat export c001.json --to graphml -o c001.graphml
       constat export c001.json --to prov-json
