@@ -182,7 +182,7 @@ def read_json(body: bytes) -> Json:
             parse_float=_exact,
             parse_int=_whole,
             parse_constant=_refuse,
-            object_pairs_hook=_distinct,
+            object_pairs_hook=members_once,
         )
     except (ValueError, RecursionError, ArithmeticError):
         beginning = body.lstrip()[:1]
@@ -206,7 +206,8 @@ def _refuse(_text: str) -> float:
     raise ValueError("no number of JSON")
 
 
-def _distinct(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def members_once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    """Give the object of these members; raise `ValueError` where a name stands twice."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a name that stands twice")

@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn
 
-from constat.apis.shapes import ENTRIES, PathError, Shape, read_path
+from constat.apis.shapes import ENTRIES, PathError, Shape, members_once, read_path
 from constat.apis.shapes import Path as FieldPath
 from constat.apis.transport import ApiError
 from constat.catalog.connection import (
@@ -486,7 +486,7 @@ def _document(file: Path) -> Any:  # noqa: ANN401  JSON
                 parse_int=str,
                 parse_float=str,
                 parse_constant=_no_number,
-                object_pairs_hook=_once,
+                object_pairs_hook=members_once,
             )
             for one in lines
             if one.strip()
@@ -497,13 +497,6 @@ def _document(file: Path) -> Any:  # noqa: ANN401  JSON
     except (ValueError, IndexError, RecursionError):
         raise damaged(file, " is no JSON") from None
     return read[0] if file.suffix.lower() == ".json" and read else read
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name that stands twice")
-    return found
 
 
 def objects_of(file: Path) -> Iterator[dict[str, str | None]]:

@@ -10,7 +10,7 @@ import sqlite3
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -77,13 +77,7 @@ class Finding:
 
     def as_json(self) -> dict[str, object]:
         """Give it as an object of JSON."""
-        return {
-            "check": self.check,
-            "state": self.state,
-            "message": self.message,
-            "help": self.help,
-            "code": self.code,
-        }
+        return asdict(self)
 
 
 def told(check: str, one: Diagnostic) -> Finding:
