@@ -110,6 +110,8 @@ TABLE = [
     ("p(?a) :- e(?a, ?b), e(_, ?b).", ABSENT, POSSIBLE, CERTAIN),
     ("p(?a) :- e(?a, ?b), ?b != ?b.", ABSENT, POSSIBLE, ABSENT),
     ("p(?a) :- e(?a, ?b), ?b < ?b.", ABSENT, POSSIBLE, ABSENT),
+    ("p(?a) :- e(?a, ?b), ?b > ?b.", ABSENT, POSSIBLE, ABSENT),
+    ("p(?a) :- e(?a, ?b), ?b <= ?b.", ABSENT, POSSIBLE, CERTAIN),
     ("p(?a) :- e(?a, ?b), ?b >= ?b.", ABSENT, POSSIBLE, CERTAIN),
     ('p(?a) :- e(?a, ?b), ?b != "v".', ABSENT, POSSIBLE, POSSIBLE),
     ("p(?a) :- e(?a, ?b), contains(?b, ?b).", ABSENT, POSSIBLE, POSSIBLE),

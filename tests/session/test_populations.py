@@ -207,6 +207,13 @@ def test_a_folder_of_the_format_before_is_accepted(vips: Path) -> None:
         check_population(vips)
 
 
+def test_an_index_that_says_a_thing_twice_is_rejected(vips: Path) -> None:
+    index = vips / "population.json"
+    index.write_text(index.read_text().replace("{", '{"goal": "vip(Nobody)",', 1))
+    with pytest.raises(PopulationError, match="is not of the format"):
+        check_population(vips)
+
+
 def test_nobody_is_a_population_too(project: Path, tmp_path: Path) -> None:
     with Session(project) as session:
         session.population("spent(?p, 1000)", tmp_path / "none", PopulationOptions(2))
