@@ -236,7 +236,9 @@ def test_what_a_server_gives_that_is_no_such_file_leaves_the_goal_open(
 def test_a_body_that_drips_ends_at_its_time(opened: Opened) -> None:
     with serving({"/orders.csv": dripping}) as server:
         session = opened({"orders": f"{server.url}/orders.csv"}, "private: true, seconds: 1")
-        assert "time" in reason_of(session)
+        told = reason_of(session)
+        # Which one depends on who notices first: the watch beside the request, or the reader.
+        assert "did not answer in time" in told or "took longer than it was given" in told
 
 
 def test_a_failure_is_asked_again_by_the_next_evaluation(opened: Opened) -> None:
