@@ -221,7 +221,7 @@ class _Writer:
             found.append((0, level, "derived_from:"))
             found += self.premises(step, level + 1)
             if step.hidden_rows:
-                found.append((0, level + 1, f"... and {step.hidden_rows:,} more rows"))
+                found.append((0, level + 1, f"... and {_hidden(step)}"))
         for source in step.sources:
             texts = source_lines(source, self.moment)
             found += [(0, level, text) for text in (texts[:1] if told else texts)]
@@ -349,6 +349,15 @@ def _parameter(text: str) -> str:
     if len(text) <= _LONGEST_PARAMETER:
         return repr(text)
     return f"{text[:_LONGEST_PARAMETER]!r}... ({len(text):,} characters)"
+
+
+def _hidden(step: Step) -> str:
+    """Say how many rows are not shown, and of which relations where there are several."""
+    if len(step.hidden) == 1:
+        return counted(step.hidden_rows, "more row")
+    (name, count), *others = (one for one in step.hidden if one[1])
+    parts = [f"{counted(count, 'more row')} of {name}"]
+    return ", ".join([*parts, *(f"{count:,} of {name}" for name, count in others)])
 
 
 def source_lines(source: SourceShown, moment: str) -> list[str]:

@@ -10,13 +10,15 @@ The shape is flat because a proof may be 10,000 steps deep, and nothing here may
 from __future__ import annotations
 
 import re
+from collections import Counter
 from heapq import nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from constat.diagnostics import counted
 from constat.evaluation import in_parts
 from constat.frozen import frozen
-from constat.logic import Aggregate
+from constat.logic import Aggregate, Positive
 from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode, opened
 from constat.proof.levels import Completeness, millionths, spell
 from constat.proof.proofs import FactNode
@@ -38,7 +40,7 @@ from constat.proof.shown import Outsides, SourceShown, source_shown, sources_sho
 from constat.syntax import print_row, print_rule, print_wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from constat.logic import Row, Slot
     from constat.proof.decide import Decision
@@ -56,7 +58,7 @@ class Step:
     """One line of a derivation and what stands under it.
 
     ``kind`` is ``fact``, ``rule``, ``absence`` or ``aggregate``.  ``confidence`` is a decimal text.
-    ``hidden_rows`` counts rows of an aggregate that are not among its premises here.  ``level``
+    ``hidden`` counts, by predicate, rows of an aggregate that are not its premises here.  ``level``
     says how well an absence or an aggregate is founded, C0 to C4.
     """
 
@@ -70,9 +72,14 @@ class Step:
     assumption: str = ""
     sources: tuple[SourceShown, ...] = ()
     premises: tuple[int, ...] = ()
-    hidden_rows: int = 0
+    hidden: tuple[tuple[str, int], ...] = ()
     note: str = ""
     level: str = ""
+
+    @property
+    def hidden_rows(self) -> int:
+        """How many rows of an aggregate are not among its premises here."""
+        return sum(count for _, count in self.hidden)
 
 
 @frozen
@@ -351,7 +358,7 @@ class _Builder:
             spell(self.proof.exact_weight(exact)),
             sources=self.aggregate_sources(exact),
             premises=tuple(self.number(fact) for fact in shown),
-            hidden_rows=len(exact.read) - len(shown),
+            hidden=_by_name(literal, exact.read, shown),
             level=self.completeness.of_total(code, exact),
         )
 
@@ -389,15 +396,14 @@ class _Builder:
         if literal.target is not None:
             what += f" of {_named(instance.term(literal.target))}"
         count = len(total.summands)
-        rows = "row" if count == 1 else "rows"
         below = list(dict.fromkeys(total.premises()))
         return Step(
             "aggregate",
-            f"{what} >= {instance.term(literal.result)} ({count:,} {rows} listed)",
+            f"{what} >= {instance.term(literal.result)} ({_of_rows(literal, count)} listed)",
             describe_aggregate(instance, literal),
             spell(self.proof.total_weight(total, inner)),
             premises=tuple(self.number(fact) for fact in below[:ROWS_SHOWN]),
-            hidden_rows=len(below[ROWS_SHOWN:]),
+            hidden=_by_name(literal, below, below[:ROWS_SHOWN]),
             note="" if threshold.proven else "no row that may belong to it is below zero",
         )
 
@@ -406,8 +412,7 @@ class _Builder:
         what = literal.function
         if literal.target is not None:
             what += f" of {_named(instance.term(literal.target))}"
-        rows = "row" if count == 1 else "rows"
-        return f"{what} = {instance.term(literal.result)} ({count:,} {rows})"
+        return f"{what} = {instance.term(literal.result)} ({_of_rows(literal, count)})"
 
     @staticmethod
     def aggregate_sources(exact: Exact) -> tuple[SourceShown, ...]:
@@ -418,6 +423,30 @@ def _fits(fact: Fact, predicate: str, bound: Sequence[Cell]) -> bool:
     """Tell whether a row has the cells that are bound."""
     pairs = zip(fact[1], bound, strict=True)
     return fact[0] == predicate and all(cell in (None, own) for own, cell in pairs)
+
+
+def _of_rows(literal: Aggregate, count: int) -> str:
+    """Say how many rows are folded: of several relations each is one of all of them together."""
+    names = _folded(literal)
+    together = f" of {', '.join(names[:-1])} and {names[-1]} together" if len(names) > 1 else ""
+    return counted(count, "row") + together
+
+
+def _folded(literal: Aggregate) -> list[str]:
+    """Name the relations whose rows are folded."""
+    positive = (one.atom.predicate for one in literal.body if isinstance(one, Positive))
+    return list(dict.fromkeys(positive))
+
+
+def _by_name(
+    literal: Aggregate, every: Collection[Fact], shown: Collection[Fact]
+) -> tuple[tuple[str, int], ...]:
+    """Count the rows that are not shown, for each predicate that has any of all rows."""
+    if len(names := _folded(literal)) == 1:
+        return ((names[0], len(every) - len(shown)),)
+    left = Counter(name for name, _ in every)
+    left.subtract(name for name, _ in shown)
+    return tuple(left.items())
 
 
 def _named(term: str) -> str:

@@ -7,9 +7,12 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.cli.running import run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -232,3 +235,49 @@ def test_words_of_tables_are_those_that_their_keys_and_names_say(tmp_path: Path)
     for sentence in ("tier {tier_nr}: name {name}", "bike {id} of ", "damage: a {a}, b {b}"):
         assert f'"{sentence}' in drafted, drafted
     assert "the number of bikes of tier {tier_nr}" in (rules / "first.dl").read_text("utf-8")
+
+
+_TABLES = "CREATE TABLE {} (id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
+
+
+@pytest.mark.parametrize(
+    ("tables", "nouns"),
+    [
+        (
+            ("houses", "statuses", "movies", "series", "news", "people", "caches", "prizes", "Gas"),
+            ("house", "status", "movie", "series", "news", "person", "cache", "prize", "gas"),
+        ),
+        (
+            ("Boote", "Orte", "Autos", "Häuser", "Mitarbeiter", "Kurs", "Rechnungen"),
+            ("boote", "orte", "autos", "häuser", "mitarbeiter", "kurs", "rechnung"),
+        ),
+    ],
+)
+def test_a_table_is_called_in_the_singular_or_as_it_is(
+    tmp_path: Path, tables: Sequence[str], nouns: Sequence[str]
+) -> None:
+    rules = begun(tmp_path, "".join(map(_TABLES.format, tables)))
+    drafted = (rules / "sources.dl").read_text("utf-8")
+    for noun in nouns:
+        assert f'"{noun} {{id}}: name {{name}}"' in drafted, noun
+
+
+def test_what_points_to_a_table_says_how_a_row_is_called(tmp_path: Path) -> None:
+    rules = begun(
+        tmp_path,
+        "CREATE TABLE Kunden (KundenNr INTEGER PRIMARY KEY, Größe INTEGER NOT NULL);"
+        "CREATE TABLE Häuser (HausNr INTEGER PRIMARY KEY, Kunde INTEGER REFERENCES Kunden);"
+        "CREATE TABLE boat (boat TEXT NOT NULL, length INTEGER NOT NULL);"
+        "CREATE TABLE trip (trip INTEGER, day TEXT NOT NULL, PRIMARY KEY (day, trip));"
+        "INSERT INTO Kunden VALUES (1, 3); INSERT INTO Häuser VALUES (1, 1);"
+        "INSERT INTO boat VALUES ('Ada', 3); INSERT INTO trip VALUES (1, 'x');",
+    )
+    drafted = (rules / "sources.dl").read_text("utf-8")
+    for sentence in (
+        "kunde {kunden_nr}: größe {grosse}",
+        "haus {haus_nr} of kunde {kunde}",
+        "boat {boat}: length {length}",
+        "trip {trip} of day {day}",
+    ):
+        assert f'"{sentence}"' in drafted, drafted
+    assert "kunde {kunden_nr} has häuser" in (rules / "first.dl").read_text("utf-8")

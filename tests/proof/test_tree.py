@@ -10,6 +10,8 @@ import pytest
 from constat.evaluation import Assumption, Limits
 from constat.logic import OPEN
 from constat.proof import Decision, proof_tree, render_tree, tree_to_json
+from constat.proof.export.account import account_of
+from constat.proof.export.drawing import rows_folded, rows_left
 from tests.proof.asking import (
     REACH,
     VIP,
@@ -66,6 +68,23 @@ def test_an_aggregate_shows_a_few_rows_and_counts_the_others() -> None:
     assert sum(line.startswith("order_line(") for line in found) == 5
     assert "... and 7 more rows" in found
     assert found.count("query: SELECT * FROM order_line") == 1
+
+
+_JOINED = VIP.replace(
+    "order_line(?c, _o, ?amount) }", "customer(?c), order_line(?c, _o, ?amount) }"
+)
+
+
+def test_rows_of_several_relations_are_counted_together_and_told_apart() -> None:
+    rows = tuple(("C1", f"o{i}", Decimal(10)) for i in range(12))
+    decision = ask(analysed(_JOINED), "revenue(C1, ?t)", vip_tables(order_line=Table(rows)))
+    found = lines(decision)
+    assert "sum of amount = 120 (12 rows of customer and order_line together)" in found
+    assert "... and 8 more rows of order_line" in found
+    account = account_of(certificate(decision))
+    left = rows_left(account, rows_folded(account))
+    assert list(left.values()) == ["7 more rows of order line"]
+    assert [fold.counted for fold in account.folds(9)] == [12]
 
 
 def test_a_shared_part_is_shown_once() -> None:

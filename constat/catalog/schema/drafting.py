@@ -12,7 +12,7 @@ from constat.catalog.file_tables import GUESSED
 from constat.catalog.schema.checking import Decided, row_keys
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
-from constat.catalog.schema.words import identifier, singular, words_of
+from constat.catalog.schema.words import identifier, singular, spoken_words, words_of
 from constat.diagnostics import ConstatError
 from constat.frozen import frozen
 from constat.logic import Constant, Kind, NullPolicy, canonical_decimal
@@ -174,7 +174,8 @@ class DraftedColumn:
 class DraftedPredicate:
     """A predicate for a table. `left_out` are columns that it lacks, with the reason.
 
-    `remarks` are what nothing decides about how its file is written.
+    `remarks` are what nothing decides about how its file is written; `called` is what columns that
+    point to it call a row of it; `english` is whether its name may be a word of English.
     """
 
     name: str
@@ -183,6 +184,8 @@ class DraftedPredicate:
     key: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
     remarks: tuple[str, ...] = ()
+    called: tuple[str, ...] = ()
+    english: bool = True
 
     @property
     def table(self) -> TableSchema:
@@ -210,7 +213,7 @@ def drafted(
         predicate = _predicate(checked, names, wanted.get(checked.table.path, ()), setting)
         names.add(predicate.name)
         found.append(replace(predicate, remarks=tuple(remarks.get(checked.table.name, ()))))
-    return _alike(found)
+    return _named(_alike(found))
 
 
 def draft_text(predicates: Sequence[DraftedPredicate], database: str, dialect: str) -> str:
@@ -578,15 +581,60 @@ _GERMAN: Final = (
     *((ending, "e") for ending in ("beleg", "produkt", "termin", "betrieb")),
 )
 """How German names of tables end, and what makes several of them."""
-
-
+_NO_ENGLISH: Final = frozenset(
+    {
+        *("nummer", "datum", "kunde", "kunden", "bezeichnung", "preis", "menge", "betrag", "stadt"),
+        *("ort", "orte", "plz", "strasse", "anzahl", "vorname", "nachname", "und", "von", "gehalt"),
+        *("artikel", "lieferant", "mitarbeiter", "auftrag", "gewicht", "farbe", "kosten", "titel"),
+        *("nom", "prenom", "adresse", "ville", "nombre", "apellido", "fecha", "cliente", "pedido"),
+    }
+)
+"""Words in names of tables and columns that are none of English."""
+_NO_ENGLISH_ENDS: Final = ("ungen", "ung", "heit", "keit", "schaft", "nummer", "datum", "preis")
 _OF_TABLES: Final = frozenset({"tbl", "tab", "table", "tabelle"})
-_MOST_ENDING: Final = 3
+_SHORT: Final = 3
+_ENDINGS: Final = frozenset({"s", "es", "e", "n", "en", "er", "nen", "se"})
+_SEVERAL: Final = frozenset(
+    {
+        *("axes", "leaves", "lives", "bases", "data", "equipment", "information", "media", "means"),
+        *("news", "personnel", "series", "species", "staff"),
+    }
+)
+"""Words of English that are several already."""
+
+
+def _named(found: Sequence[DraftedPredicate]) -> tuple[DraftedPredicate, ...]:
+    """Say of each table what others call a row of it, and whether the names are English."""
+    names = [one.table.name for one in found]
+    names += [column.decided.column.name for one in found for column in one.columns]
+    english = not any(map(_is_not_english, names))
+    calling: dict[str, tuple[str, ...]] = {}
+    for one in found:
+        for link in one.table.relationships:
+            if len(link.columns) == 1:
+                calling.setdefault(link.target, _without_naming(link.columns[0]))
+    return tuple(
+        replace(one, called=calling.get(one.table.label, ()), english=english) for one in found
+    )
+
+
+def _is_not_english(name: str) -> bool:
+    words = words_of(name)
+    marked = not _NO_ENGLISH.isdisjoint(words)
+    return marked or not name.isascii() or any(word.endswith(_NO_ENGLISH_ENDS) for word in words)
+
+
+def _without_naming(name: str) -> tuple[str, ...]:
+    """Give a column's words as they are spoken, without `id`."""
+    words = spoken_words(name)
+    return words[:-1] if len(words) > 1 and words[-1] in _NAMING else words
 
 
 def _table_words(one: DraftedPredicate) -> tuple[str, ...]:
     """Give the words of a table's name without what says that it is one: `tblBikes_V2` is bikes."""
-    words = words_of(one.name.rstrip("_"))
+    words, spoken = words_of(one.name.rstrip("_")), spoken_words(one.table.name)
+    if words_of(one.table.name) == words:
+        words = spoken
     if len(words) > 1 and words[0] in _OF_TABLES:
         words = words[1:]
     if len(words) > 2 and words[-2] == "v" and words[-1].isdigit():  # noqa: PLR2004  a word, v, 2
@@ -595,29 +643,43 @@ def _table_words(one: DraftedPredicate) -> tuple[str, ...]:
 
 
 def _named_by_key(one: DraftedPredicate) -> tuple[str, ...]:
-    """Give the noun that a key is the number of: of `Tiere` with the key `TierNr` it is `tier`."""
+    """Give the noun that a key is the number of: of `Tiere` with the key `TierNr` it is `tier`.
+
+    What a column that points to the table is called says it, too: `kunde` of `Kunden`.
+    """
     *first, last = _table_words(one)
-    words = words_of(one.key[0]) if len(one.key) == 1 else ()
-    if len(words) < 2 or words[-1] not in _NAMING or len(words[-2]) <= _MOST_ENDING:  # noqa: PLR2004
-        return ()
-    ending = last.removeprefix(words[-2])
-    return (*first, words[-2]) if 0 < len(ending) <= _MOST_ENDING and ending != last else ()
+    keys = [each.decided.column.name for each in one.columns if (each.name,) == one.key]
+    words = spoken_words(keys[0]) if keys else ()
+    said = [words[:-1]] if len(words) > 1 and words[-1] in _NAMING else []
+    for *_, noun in [*said, one.called] if one.called else said:
+        if len(noun) > _SHORT and _bare(last).removeprefix(_bare(noun)) in _ENDINGS:
+            return (*first, noun)
+    return ()
+
+
+def _bare(word: str) -> str:
+    """Spell a word without accents: `häuser` begins as `haus` does."""
+    return "".join(words_of(word))
 
 
 def noun_of(one: DraftedPredicate) -> str:
-    """Name one row of a table: `order line` for the table `order_lines`."""
-    return " ".join(_named_by_key(one) or singular(_table_words(one)))
+    """Name one row of a table: `order line` for the table `order_lines`.
+
+    The name stays as it is where nothing says how one row is called.
+    """
+    single = singular(_table_words(one), english=one.english)
+    return " ".join(_named_by_key(one) or single)
 
 
 def plural_of(one: DraftedPredicate) -> str:
     """Name several rows of a table: `order lines`, also where the table is called `OrderLine`."""
-    if _named_by_key(one):
-        return " ".join(_table_words(one))
     *first, last = _table_words(one)
+    if noun_of(one) != " ".join([*first, last]):
+        return " ".join([*first, last])
     german = next((more for end, more in _GERMAN if last.endswith(end)), "")
     if german:
         last += german
-    elif singular((last,)) == (last,):
+    elif one.english and last not in _SEVERAL:
         consonant = last.endswith("y") and last[-2:-1] not in {"a", "e", "i", "o", "u"}
         ending = "ies" if consonant else "es" if last.endswith(_HISSING) else "s"
         last = (last[:-1] if consonant else last) + ending
@@ -626,29 +688,45 @@ def plural_of(one: DraftedPredicate) -> str:
 
 def _sentence(one: DraftedPredicate) -> str:
     """Say every column once: the key as the subject, then what it belongs to, then the rest."""
-    subject = one.key or tuple(column.name for column in one.columns[:1])
-    if not one.key and len(one.columns) > 1 and words_of(subject[0])[-1:] not in _NAMED:
+    called = words_of(noun_of(one))
+    itself = [name for name in one.key or _columns_of(one) if words_of(name) == called][:1]
+    subject = one.key or tuple(itself or _columns_of(one)[:1])
+    told = one.key or itself or words_of(subject[0])[-1:] in _NAMED
+    if not told and len(one.columns) > 1:
         # Nothing says that its first column is what a row is known by.
-        told = ", ".join(f"{_label(one, each.name)} {{{each.name}}}" for each in one.columns)
-        return f"{noun_of(one)}: {told}"
+        every = ", ".join(f"{_label(one, name)} {{{name}}}" for name in _columns_of(one))
+        return f"{noun_of(one)}: {every}"
     pointing = _pointing(one)
+    if not itself and len(subject) == 1 and subject[0] not in pointing:
+        itself = [*subject]
+    further = [name for name in subject if name not in itself]
     owners = [name for name in pointing if name not in subject and not _may_lack(one, name)]
-    rest = [each.name for each in one.columns if each.name not in {*subject, *owners}]
-    alone = len(subject) == 1 and subject[0] not in pointing
-    text = noun_of(one)
-    text += f" {{{subject[0]}}}" if alone else " of " + _listed(map(_worded, subject))
+    rest = [name for name in _columns_of(one) if name not in {*subject, *owners}]
+    text = noun_of(one) + "".join(f" {{{name}}}" for name in itself)
+    if further:
+        text += " of " + _listed(_worded(one, name) for name in further)
     if owners:
-        text += (" of " if alone else ", of ") + _listed(map(_worded, owners))
+        text += (", of " if further else " of ") + _listed(_worded(one, name) for name in owners)
     if not rest:
         return text
     return f"{text}: " + ", ".join(f"{_label(one, name)} {{{name}}}" for name in rest)
 
 
-def _worded(name: str) -> str:
+def _columns_of(one: DraftedPredicate) -> list[str]:
+    return [column.name for column in one.columns]
+
+
+def _worded(one: DraftedPredicate, name: str) -> str:
     """Put a column's name, without `id`, before its value."""
-    words = words_of(name)
-    kept = words[:-1] if len(words) > 1 and words[-1] in _NAMING else words
-    return f"{' '.join(kept) or name} {{{name}}}"
+    return f"{' '.join(_without_naming(_spoken(one, name))) or name} {{{name}}}"
+
+
+def _spoken(one: DraftedPredicate, name: str) -> str:
+    """Give a column's name, as the source spells it where it has letters that no name here has."""
+    stored = next(each.decided.column.name for each in one.columns if each.name == name)
+    if stored.isascii() or words_of(stored) != words_of(name):
+        return name
+    return "_".join(spoken_words(stored))
 
 
 def _listed(parts: Iterable[str]) -> str:
@@ -711,7 +789,7 @@ def _is_money(column: DraftedColumn) -> bool:
 def _label(one: DraftedPredicate, name: str) -> str:
     """Give the words before a column's value; a unit stands behind it."""
     column = next(each for each in one.columns if each.name == name)
-    text = name.replace("_", " ").strip()
+    text = _spoken(one, name).replace("_", " ").strip()
     return (
         text.rpartition(" ")[0]
         if name not in one.key and _unit_of_name(column) and " " in text

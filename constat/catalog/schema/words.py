@@ -28,8 +28,45 @@ _LETTERS: Final = MappingProxyType(
     str.maketrans({"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O"})
 )
 _LAWFUL: Final = re.compile(r"[a-z][a-z0-9_]*")
-_HISSING: Final = ("sses", "shes", "ches", "xes", "zes")
+_HISSING: Final = (
+    *("sses", "shes", "ches", "xes", "zzes"),
+    *("uses", "gases", "lenses", "aliases", "atlases", "biases", "canvases"),
+)
+_MUTE: Final = ("ouses", "auses", "cuses", "fuses", "abuses")
 _GERMAN: Final = ("ungen", "heiten", "keiten", "schaften", "ionen")
+_ONE: Final = (
+    *("ss", "us", "is", "ics", "news", "series", "species", "means", "corps", "lens", "alias"),
+    *("atlas", "bias", "canvas", "chaos", "gas", "glas", "kurs", "fels", "hals", "keks", "klops"),
+    *("mais", "puls", "zins", "schnaps", "gips", "cours", "temps", "repas", "pays"),
+)
+"""How words end that are no plural, though they end with s."""
+_PLURALS: Final = MappingProxyType(
+    {
+        **{f"{word}s": word for word in ("movie", "cookie", "calorie", "zombie", "selfie", "pie")},
+        **{f"{word}s": word for word in ("tie", "lie", "use", "cache", "niche", "headache")},
+        "people": "person",
+        "children": "child",
+        "indices": "index",
+        "matrices": "matrix",
+        "vertices": "vertex",
+        "appendices": "appendix",
+        "analyses": "analysis",
+        "hypotheses": "hypothesis",
+        "crises": "crisis",
+        "heroes": "hero",
+        "echoes": "echo",
+        "potatoes": "potato",
+        "tomatoes": "tomato",
+        "vetoes": "veto",
+        "shelves": "shelf",
+        "halves": "half",
+        "wolves": "wolf",
+        "thieves": "thief",
+        "loaves": "loaf",
+        **{word: word for word in ("axes", "leaves", "lives", "bases")},
+    }
+)
+"""Plurals that end otherwise; what may be that of two words stays as it is."""
 _SHORT: Final = 3
 _LEAST_PART: Final = 4
 _LEAST_BEGINNING: Final = 3
@@ -44,24 +81,45 @@ def words_of(name: str) -> tuple[str, ...]:
     """Split a name at its underscores, blanks, digits and capitals."""
     letters = name[:_LONGEST]
     if not letters.isascii():
-        plain = unicodedata.normalize("NFKD", letters).translate(_LETTERS)
-        letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
+        letters = _plain(letters)
     return tuple(map(str.lower, _WORD.findall(letters)))
 
 
-def singular(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Put the last word in the singular."""
-    return (*words[:-1], _singular(words[-1])) if words else ()
+def spoken_words(name: str) -> tuple[str, ...]:
+    """Split a name as `words_of` does, into words as a person writes them.
+
+    >>> spoken_words("GrößeDerHäuser")
+    ('größe', 'der', 'häuser')
+    """
+    letters = unicodedata.normalize("NFC", name[:_LONGEST])
+    # One plain letter stands for each, so that both are split at the same places.
+    places = "".join(_plain(letter)[:1] or "_" for letter in letters)
+    return tuple(letters[slice(*found.span())].lower() for found in _WORD.finditer(places))
 
 
-def _singular(word: str) -> str:
+def _plain(text: str) -> str:
+    plain = unicodedata.normalize("NFKD", text).translate(_LETTERS)
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+def singular(words: tuple[str, ...], *, english: bool = True) -> tuple[str, ...]:
+    """Put the last word in the singular, as it is in a name of English or in any name."""
+    return (*words[:-1], _singular(words[-1], english=english)) if words else ()
+
+
+def _singular(word: str, *, english: bool = True) -> str:
     if word.endswith(_GERMAN):
         return word[:-2]
-    if len(word) <= _SHORT or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    if not english:
+        return word
+    if word in _PLURALS:
+        return _PLURALS[word]
+    if len(word) <= _SHORT or not word.endswith("s") or word.endswith(_ONE):
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
-    return word[:-2] if word.endswith(_HISSING) else word[:-1]
+    hisses = word.endswith(_HISSING) and not word.endswith(_MUTE)
+    return word[:-2] if hisses else word[:-1]
 
 
 def synonyms(word: str) -> Sequence[str]:

@@ -220,8 +220,10 @@ class Account:
             program.rules[rule], values, kinds, program.program.predicates, self.document.speech
         )
         met = {(name, self.lookups.fact(name, row)) for name, row in exact.read}
-        first = next((one.atom for one in literal.body if isinstance(one, Positive)), None)
-        count = sum(first is not None and name == first.predicate for name, _ in met)
+        # Of several relations an entry is one of all of them together.
+        of = [one.atom.predicate for one in literal.body if isinstance(one, Positive)]
+        alone = len(of) == 1
+        count = sum(name in of for name, _ in met) if alone else len(exact.assignments)
         left = self.lookups.left_out(rule, place, binding, met)
         return self._told(rule, literal, (describe_aggregate(instance, literal), count), left)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -13,6 +13,7 @@ from constat.logic import Spoken
 from constat.proof.export.denial import ATTEMPTED
 from constat.proof.export.document import origin_of, rule_title, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
+from constat.proof.sentences import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -223,11 +224,11 @@ class _Sketch:
     edges: list[tuple[int, int]] = field(default_factory=list)
     places: dict[object, int] = field(default_factory=dict)
     folded: Mapping[int, int] = field(init=False)
-    left_out: Counter[int] = field(init=False)
+    left_out: Mapping[int, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.folded = rows_folded(self.account)
-        self.left_out = Counter(self.folded.values())
+        self.left_out = rows_left(self.account, self.folded)
 
     def add(self, key: object, figure: Figure) -> int:
         self.places[key] = len(self.figures)
@@ -366,9 +367,8 @@ class _Sketch:
 
     def more(self, place: int, here: int) -> None:
         """Draw the rows of an aggregate that are left out as one figure."""
-        count = self.left_out[place]
-        if count:
-            rest = self.account.document.speech.counted(count, "more row")
+        rest = self.left_out.get(place)
+        if rest:
             given, said = self.say("given", "gegeben"), self.say("and {0}", "und {0}", rest)
             figure = Figure(f"more{place}", MORE, given, said)
             self.edges.append((here, self.add(("more", place), figure)))
@@ -406,3 +406,24 @@ def rows_folded(account: Account) -> Mapping[int, int]:
         if step.kind == AGGREGATE and len(rows) > ROWS_DRAWN + 1:
             found.update(dict.fromkeys(rows[ROWS_DRAWN:], place))
     return found
+
+
+def rows_left(account: Account, folded: Mapping[int, int]) -> Mapping[int, str]:
+    """Say for each aggregate how many rows are not shown, and of which relations if of several."""
+    speech, found = account.document.speech, defaultdict[int, Counter[str]](Counter)
+    for row, place in folded.items():
+        found[place][account.steps[row].predicate] += 1
+    said = {}
+    for place, counts in found.items():
+        of = {account.steps[one.step].predicate for one in account.steps[place].premises}
+        (name, count), *others = counts.items()
+        text = speech.counted(count, "more row")
+        if len(of) > 1:
+            text = speech.say("{0} of {1}", "{0} von {1}", text, words(name))
+            parts = [
+                speech.say("{0} of {1}", "{0} von {1}", speech.number(count), words(name))
+                for name, count in others
+            ]
+            text = ", ".join([text, *parts])
+        said[place] = text
+    return said

@@ -10,7 +10,6 @@ Example: ``escaped("*a* @b") == r"\*a\* &#64;b"``.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.account import account_of, changes_tried, reading_certificate
@@ -23,7 +22,7 @@ from constat.proof.export.document import (
     shortened,
     shortened_lines,
 )
-from constat.proof.export.drawing import VERDICTS, rows_folded
+from constat.proof.export.drawing import VERDICTS, rows_folded, rows_left
 from constat.proof.export.steps import RULE
 from constat.proof.levels import level_text
 from constat.proof.render import in_words
@@ -268,20 +267,20 @@ def _attempted(attempt: Attempt, speech: Speech) -> str:
 def _steps(account: Account) -> str:
     """Number the steps from the answer down."""
     folded, speech = rows_folded(account), account.document.speech
-    left_out = Counter(folded.values())
+    left_out = rows_left(account, folded)
     lines = []
     for place in account.order:
         if place in folded:
             continue
         step = account.steps[place]
         below = [account.numbers[one.step] for one in step.premises if one.step not in folded]
-        more = left_out[place]
+        more = left_out.get(place)
         parts = [f"{account.numbers[place]}. {escaped(step.sentence)}", *_why(account, place)]
         if below:
             numbers = ", ".join(map(str, below))
             parts.append(speech.say("rests on {0}", "beruht auf {0}", numbers))
         if more:
-            parts.append(speech.say("and {0}", "und {0}", speech.counted(more, "more row")))
+            parts.append(speech.say("and {0}", "und {0}", more))
         lines.append("; ".join(parts) + ".")
     return "\n".join([speech.say("## Steps", "## Schritte"), "", *lines]) if lines else ""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -13,7 +12,7 @@ from constat.proof.decoding import decode_row
 from constat.proof.export.account import by_change, changes_tried
 from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, decisive, of_veiled
 from constat.proof.export.document import capital, own_words, shortened
-from constat.proof.export.drawing import VERDICTS, rows_folded
+from constat.proof.export.drawing import VERDICTS, rows_folded, rows_left
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
 from constat.proof.levels import LEVELS
 from constat.proof.render import in_words
@@ -969,7 +968,7 @@ class _Outline:
         self.account = account
         self.speech = account.document.speech
         self.folded: Mapping[int, int] = rows_folded(account)
-        self.left_out = Counter(self.folded.values())
+        self.left_out = rows_left(account, self.folded)
         every = range(len(account.steps))
         self.left = frozenset(() if told is None else every).difference(told or (), self.folded)
         self.inside = self._counted()
@@ -1147,9 +1146,8 @@ class _Outline:
                     "nicht geben.",
                 )
             )
-        more = self.left_out[place]
-        if more:
-            rows = self.speech.counted(more, "more row")
+        rows = self.left_out.get(place)
+        if rows:
             english, german = (
                 "And {0}, which the certificate lists.",
                 "Und {0} in der Bescheinigung.",
