@@ -521,7 +521,8 @@ class Service:
             if sources and report.accepted:
                 again = session.verify_source(content)
                 told["leaves_exit_code"] = again.exit_code
-                told["leaves"] = "unchanged" if again.exit_code == report.exit_code else "changed"
+                told["leaves"] = "changed" if again.drift else "unchanged"
+                told["rules_changed"] = list(again.rules[:_LISTED])
             return told
 
         return await self.run(work)

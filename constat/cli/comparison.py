@@ -272,8 +272,13 @@ def _stale_print(report: StaleReport) -> None:
     if not report.conclusions:
         write("no certificates are kept; `constat prove GOAL --keep` keeps one")
         return
-    for title, listed in (("stale", report.stale), ("cannot be told", report.unknown)):
-        for one in listed:
+    listed = (
+        ("stale", report.stale),
+        ("cannot be told", report.unknown),
+        ("stands, said otherwise now", report.reworded),
+    )
+    for title, conclusions in listed:
+        for one in conclusions:
             write(f"{title}: {_name(one)}")
             for reason in one.reasons:
                 write(f"  {reason.text}")

@@ -971,6 +971,12 @@ class VerifyResult(TypedDict):
         Annotated[bool, "With --source: whether the leaves were read again."]
     ]
     drift: NotRequired[Annotated[Count, "With --source: how many leaves have changed."]]
+    rules_changed: NotRequired[
+        Annotated[
+            list[str],
+            "With --source: what the project has otherwise now of the rules and words used.",
+        ]
+    ]
     drafts: NotRequired[
         Annotated[
             list[CheckedDraft],
@@ -1613,7 +1619,7 @@ class RepeatedLive(TypedDict):
     live: Literal[True]
     verdict: Literal["PROVED", "PROVED_UNDER", "UNRESOLVED", "DISPROVED", "DISPROVED_UNDER"]
     verdict_now: Literal["PROVED", "PROVED_UNDER", "UNRESOLVED", "DISPROVED", "DISPROVED_UNDER"]
-    rules: Annotated[list[str], "What changed in the rules that the proof rests on."]
+    rules: Annotated[list[str], "What changed in the rules that the proof rests on, words too."]
     facts: Annotated[
         list[ReplayFact], "Every fact that the certificate shows, and new ones of the same shape."
     ]
@@ -1632,8 +1638,12 @@ class StaleReason(TypedDict):
             "source",
             "age",
             "unreached",
+            "wording",
         ],
-        "`unreached`: a source did not answer; alone it makes nothing stale.",
+        (
+            "`unreached`: a source did not answer, `wording`: a used rule has other words now;"
+            " alone they make nothing stale."
+        ),
     ]
     text: Annotated[str, "The reason in a sentence."]
 

@@ -68,7 +68,11 @@ class _Digest(click.ParamType[str]):
     multiple=True,
     help="With --pin: rules that nested certificates may have, too.",
 )
-@click.option("--source", is_flag=True, help="Read the leaves again from the project's sources.")
+@click.option(
+    "--source",
+    is_flag=True,
+    help="Read the leaves again from the project's sources; compare rules.",
+)
 @click.option(
     "--documents",
     metavar="DIR",
@@ -165,8 +169,8 @@ def command(
 
     Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected (a folder:
     where it is not exactly what follows; 4 where that was not checked, or may not be all), where
-    --source finds a leaf that is not as shown or other rules than the project's, or a signature
-    or an opening does not hold or is missing; 2 bad usage.
+    --source finds a leaf that is not as shown or other rules or words of them than the project's,
+    or a signature or an opening does not hold or is missing; 2 bad usage.
     """
     how = (pin, project, form)
     questions |= {"source": source, "trusted": trusted}

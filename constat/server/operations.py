@@ -452,7 +452,8 @@ _ANSWERS: Final = MappingProxyType(
         "Column": "name text, type text",
         "Row": "values any, verdict text, goals [text]",
         "Checked": "accepted flag, verdict text?, goal text?, reason text?, identity text?,"
-        " notes [text], leaves text~, leaves_exit_code number~",
+        " notes [text], leaves text~, leaves_exit_code number~,"
+        " rules_changed [text]~",
         "Exported": "format text, suffix text, text text?, base64 text?",
         "Part": "text text, start number, left number",
         "Rules": "predicates [any], predicates_left number, rules [any], rules_left number",

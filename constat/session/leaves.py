@@ -615,7 +615,7 @@ class LeafReport:
     leaves: tuple[Leaf, ...] = ()
     drafts: tuple[JoinedDraft, ...] = ()
     rules: tuple[str, ...] = ()
-    """What the rules that it was proved by are not, as the project has them now."""
+    """What the used rules are not, or say otherwise, as the project has them now."""
     allows_other_rules: bool = False
 
     @property
@@ -671,6 +671,7 @@ class LeafReport:
             "exit_code": self.exit_code,
             "leaves_reread": self.report.accepted,
             "drift": len(self.drift),
+            "rules_changed": list(self.rules),
             "drafts": [{"id": one.identity, "status": one.status or None} for one in self.drafts],
             "leaves": [
                 {"leaf": leaf.text, "status": leaf.status, "detail": leaf.detail}

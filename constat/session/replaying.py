@@ -190,11 +190,12 @@ def replay_live(
     document = read_members(certificate)
     rereading = Rereading(document, analysed, externals)
     leaves = dict.fromkeys((*rereading.facts(), *rereading.coverage()))
+    rules = PresentRules(analysed)
     return LiveReplay(
         verdict=document["header"]["verdict"],
         verdict_now=result.verdict.value,
         facts=tuple(map(_drift, leaves)),
-        rules=tuple(PresentRules(analysed).changes(document)),
+        rules=(*rules.changes(document), *rules.wording(document)),
         comparison=comparison,
     )
 

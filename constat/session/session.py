@@ -1804,7 +1804,9 @@ class Session:
             tiers.forget()
             try:
                 found = reread(report, document, program, tiers.externals, again)
-                return replace(found, rules=tuple(PresentRules(self.program).changes(document)))
+                present = PresentRules(self.program)
+                other = (*present.changes(document), *present.wording(document))
+                return replace(found, rules=other)
             finally:
                 tiers.release()
 

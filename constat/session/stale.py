@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class Reason:
     """Why a conclusion does not simply stand.
 
-    `kind` is `rejected`, `rules`, `configuration`, `retracted`, `stated`, `source`, `age`, or
-    `unreached` where a source did not answer.
+    `kind` is `rejected`, `rules`, `configuration`, `retracted`, `stated`, `source`, `age`,
+    `unreached` where a source did not answer, or `wording` where it stands but is said otherwise.
     """
 
     kind: str
@@ -79,10 +79,14 @@ class Conclusion:
 
     @property
     def status(self) -> str:
-        """Whether it stands: one reason is enough to prove again, a silent source is not."""
-        if any(reason.kind != "unreached" for reason in self.reasons):
+        """Whether it stands: one reason is enough to prove again, a silent source is not.
+
+        Nor is another sentence of a rule: the conclusion is what it was.
+        """
+        kinds = {reason.kind for reason in self.reasons} - {"wording"}
+        if kinds - {"unreached"}:
             return "stale"
-        return "unknown" if self.reasons else "current"
+        return "unknown" if kinds else "current"
 
 
 @frozen
@@ -95,6 +99,11 @@ class StaleReport:
     def stale(self) -> tuple[Conclusion, ...]:
         """Those that would have to be proved again."""
         return tuple(one for one in self.conclusions if one.status == "stale")
+
+    @property
+    def reworded(self) -> tuple[Conclusion, ...]:
+        """Those that stand, and are said in other words now."""
+        return tuple(one for one in self.conclusions if one.status == "current" and one.reasons)
 
     @property
     def unknown(self) -> tuple[Conclusion, ...]:
@@ -191,6 +200,7 @@ class _Judge:
     def reasons(self, document: Mapping[str, Any]) -> list[Reason]:
         """Say why an accepted certificate would have to be proved again."""
         reasons = [Reason("rules", text) for text in self._rules.changes(document)]
+        reasons += [Reason("wording", text) for text in self._rules.wording(document)]
         try:
             reasons += self._leaves(document)
         except ConstatError as problem:

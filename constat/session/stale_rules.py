@@ -1,18 +1,20 @@
 """Compare the rules that a proof rests on with the rules of today.
 
 In: a certificate that the checker accepted and the analysed program. Out: a sentence for each rule
-or declaration that is not as it was. Invariants: a rule that the proof does not use has no part in
-it, nor have ids, comments and sentences; where an absence or an aggregate rests on all rules of a
-predicate, a new rule counts as well. Example: another rule for `is_vip` leaves a proof by its first
-rule standing, and makes a disproof stale.
+or declaration that is not as it was, and apart from them one for each of its words that is another:
+they turn no verdict round. Invariants: a rule that the proof does not use has no part in it, nor
+have comments; where an absence or an aggregate rests on all rules of a predicate, a new rule counts
+as well. Example: another rule for `is_vip` leaves a proof by its first rule standing, and makes a
+disproof stale.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.proof.decoding import without_wildcards
 from constat.proof.encoding import encode_program
@@ -41,27 +43,35 @@ class PresentRules:
         self._encoded: dict[str, EncodedProgram | None] = {}
 
     def changes(self, document: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what is not as the certificate has it."""
+        """Yield what follows from other declarations and rules than the certificate has."""
+        present = self._as_read_in(document)
+        if not present.is_pinned(document):
+            yield from present.declarations(document)
+            yield from present.rules(document)
+
+    def wording(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what is said otherwise, of what means the same: sentences, codes, units, names."""
+        present = self._as_read_in(document)
+        if not present.is_pinned(document):
+            yield from dict.fromkeys(present.words(document))
+
+    def _as_read_in(self, document: Mapping[str, Any]) -> PresentRules:
+        """Give the rules over the columns that are read in a certificate."""
         base, _ = facts_apart_as_in(document, self._base)
         asked = with_asked(document, base)
         shown = reading_as_in(document, asked.program)
         given = any(one.get("given") for one in document["declarations"])
         if given or asked is not self._base or shown is not asked.program:
-            other = PresentRules(replace(asked, program=shown), given=given)
-            yield from other.differences(document)
-            return
-        yield from self.differences(document)
+            return PresentRules(replace(asked, program=shown), given=given)
+        return self
 
-    def differences(self, document: Mapping[str, Any]) -> Iterator[str]:
-        """Yield what is not as the certificate has it, its columns being those that are read."""
-        goal = document["header"]["goal"][0]
-        encoded = self._of(goal)
-        if encoded is not None and encoded.pin == document["header"]["program"]:
-            return
-        yield from self._declarations(document)
-        yield from self._rules(document)
+    def is_pinned(self, document: Mapping[str, Any]) -> bool:
+        """Whether all declarations and rules below the goal are the same, word for word."""
+        encoded = self._of(document["header"]["goal"][0])
+        return encoded is not None and encoded.pin == document["header"]["program"]
 
-    def _declarations(self, document: Mapping[str, Any]) -> Iterator[str]:
+    def declarations(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield which declarations mean something else."""
         used = _used_predicates(document)
         for declared in document["declarations"]:
             name = declared["name"]
@@ -73,26 +83,47 @@ class PresentRules:
             elif _shape(declared) not in map(_shape, _named(encoded.declarations)):
                 yield f"the declaration of {name} has changed"
 
-    def _rules(self, document: Mapping[str, Any]) -> Iterator[str]:
+    def rules(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield which rules mean something else, or are others altogether."""
         rules = document["rules"]
         for number in sorted(_applied_rules(document)):
             rule = rules[number]
             if _content(rule) not in self._contents(rule["head"][0]):
                 yield f"rule {_in_one_line(rule['id'])} has changed"
-        whole = {entry["predicate"] for entry in document["closure"]["entries"]}
-        whole |= _without_rules(document)
-        for name in sorted(whole):
+        for name in sorted(_whole_predicates(document)):
             then = Counter(_content(rule) for rule in rules if rule["head"][0] == name)
             if then != self._contents(name):
                 yield f"the rules of {name} have changed"
 
+    def words(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what is said otherwise of each declaration and rule that is used and the same."""
+        used = _used_predicates(document)
+        for declared in document["declarations"]:
+            encoded = self._of(declared["name"]) if declared["name"] in used else None
+            for now in _named(encoded.declarations) if encoded is not None else ():
+                if _shape(declared) == _shape(now):
+                    yield from _otherwise(declared["name"], declared, now)
+        whole = _whole_predicates(document)
+        applied = _applied_rules(document)
+        for number, rule in enumerate(document["rules"]):
+            if number in applied or rule["head"][0] in whole:
+                yield from self._words_of(rule)
+
+    def _words_of(self, rule: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what is said otherwise of a rule; of two that mean the same, one may say it."""
+        means = _content(rule)
+        alike = [one for one in self._rules_of(rule["head"][0]) if _content(one) == means]
+        if alike and all(_said(one, rule) != _said(rule, rule) for one in alike):
+            now = min(alike, key=lambda one: one["id"] != rule["id"])
+            yield from _otherwise(f"rule {_in_one_line(rule['id'])}", rule, now)
+
     def _contents(self, predicate: str) -> Counter[str]:
+        return Counter(map(_content, self._rules_of(predicate)))
+
+    def _rules_of(self, predicate: str) -> list[Mapping[str, Any]]:
         encoded = self._of(predicate)
-        if encoded is None:
-            return Counter()
-        return Counter(
-            _content(rule) for rule in _named(encoded.rules) if rule["head"][0] == predicate
-        )
+        written = [] if encoded is None else _named(encoded.rules)
+        return [rule for rule in written if rule["head"][0] == predicate]
 
     def _of(self, predicate: str) -> EncodedProgram | None:
         if predicate not in self._encoded:
@@ -111,6 +142,12 @@ def _used_rules(document: Mapping[str, Any]) -> frozenset[int]:
     """Give the rules that are applied, and those by which the closure was checked."""
     entries = document["closure"]["entries"]
     return _applied_rules(document) | {rule for entry in entries for rule, _ in entry["orders"]}
+
+
+def _whole_predicates(document: Mapping[str, Any]) -> frozenset[str]:
+    """Name the predicates of which all rules count: those that were closed, and empty ones."""
+    closed = {entry["predicate"] for entry in document["closure"]["entries"]}
+    return _without_rules(document) | closed
 
 
 def _used_predicates(document: Mapping[str, Any]) -> frozenset[str]:
@@ -167,3 +204,55 @@ def _content(rule: Mapping[str, Any]) -> str:
         assumed,
     ]
     return json.dumps(parts, sort_keys=True)
+
+
+_KINDS: Final = (
+    ("says", "sentence"),
+    ("says_not", "sentence for what is false"),
+    ("says_unknown", "sentence for what is open"),
+    ("reasons", "list of reason codes"),
+    ("reason", "text of reason"),
+    ("cites", "citation"),
+    ("column", "name of column"),
+)
+_ORDINAL: Final = re.compile(r"\.[0-9]+\Z")
+
+
+def _said(one: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, str]:
+    """Give what a declaration or rule says to people, of what the format of another one has.
+
+    A rule without an id is numbered, and so are alternatives: their numbers say nothing.
+    """
+    said = {name: one[name] for name in ("says", "author", "owner", "version") if name in form}
+    said |= dict(one["texts"]) if "texts" in form else {}
+    said |= {f"column.{at}": column for at, (column, _) in enumerate(one.get("columns", ()), 1)}
+    if "id" in one:
+        said["id"] = _ORDINAL.sub("", one["id"])
+    return {name: text for name, text in said.items() if text is not None}
+
+
+def _otherwise(whose: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each text that is another one: what it is, what the certificate and the project say."""
+    known, present = _said(then, then), _said(now, then)
+    for name in sorted({*known, *present}):
+        if known.get(name) != present.get(name):
+            told = f"the certificate says {_quoted(known.get(name))}"
+            told += f", the project says {_quoted(present.get(name))}"
+            yield f"the {_kind_of(name)} of {whose} has changed: {told}"
+
+
+def _kind_of(name: str) -> str:
+    """Tell what a text is for: `says.de` is the sentence in de."""
+    first, _, rest = _in_one_line(name).partition(".")
+    kind = dict(_KINDS).get(first, first)
+    if not rest:
+        return kind
+    if first.startswith("says"):
+        return f"{kind} in {rest}"
+    return f"{kind} {rest}" if first in dict(_KINDS) else f"{kind} of column {rest}"
+
+
+def _quoted(text: str | None) -> str:
+    if text is None:
+        return "nothing"
+    return json.dumps(text, ensure_ascii=not text.isprintable())

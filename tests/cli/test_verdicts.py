@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat.check import check_certificate
+from tests.check.writer import seal
 from tests.cli.running import run, run_process
 
 if TYPE_CHECKING:
@@ -51,6 +53,26 @@ def test_a_goal_ends_with_the_code_of_its_verdict(
     reread = run("verify", file, "--source", "--project", still_shop)
     assert (reread.code, reread.err) == (code, ""), reread.out
     assert "leaves were not re-read" not in reread.out
+
+
+def test_a_sentence_turned_round_is_told_with_code_1(still_shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    run("prove", "is_vip(C001)", "--project", still_shop, "--certificate", file)
+    file.write_bytes(seal(json.loads(file.read_text().replace("is a VIP", "is NO VIP"))))
+    assert run("verify", file).code == 0
+    again = ("verify", file, "--source", "--project", still_shop)
+    told = 'the sentence of is_vip has changed: the certificate says "{customer} is NO VIP"'
+    told += ', the project says "{customer} is a VIP"'
+    text, members = run(*again), run(*again, "--format", "json").json
+    assert text.code == members["exit_code"] == 1
+    assert text.out.startswith("REJECTED at rules: ")
+    assert told in text.out
+    assert members["rules_changed"][0] == told
+    assert run(*again, "--allow-other-rules").code == 0
+    live = run("replay", file, "--live", "--project", still_shop)
+    assert (live.code, f"\n  {told}\n" in live.out) == (7, True)
+    stands = run("stale", file, "--project", still_shop)
+    assert (stands.code, f"\n  {told}\n" in stands.out) == (0, True)
 
 
 @pytest.mark.parametrize(("goal", "code", "verdict"), GOALS[::3])

@@ -88,6 +88,7 @@ def test_the_official_client_talks_to_the_command_over_stdio(still_shop: Path) -
             assert answer["verdict"] == "PROVED"
             report = await called(client, "verify", certificate=answer["certificate"], sources=True)
             assert (report["accepted"], report["leaves"]) == (True, "unchanged")
+            assert report["rules_changed"] == []
         assert any("placed_order" in one for one in heard)
 
     asyncio.run(main())

@@ -26,6 +26,7 @@ import pytest
 from constat import ConstatError, Session
 from constat.service import Service
 from constat.session import exploring
+from tests.check.writer import seal
 from tests.cli.running import run
 from tests.servers.keeper import free_port
 
@@ -102,6 +103,11 @@ def test_questions_are_answered_as_the_document_says(still_shop: Path) -> None:
             client, "/v1/verify", certificate=proved["certificate"], sources=True
         )
         assert (report["accepted"], report["leaves"]) == (True, "unchanged")
+        assert (report["leaves_exit_code"], report["rules_changed"]) == (0, [])
+        turned = seal(json.loads(found.text.replace("is a VIP", "is NO VIP")))
+        report = await answered(client, "/v1/verify", certificate=turned.decode(), sources=True)
+        assert (report["leaves"], report["leaves_exit_code"]) == ("unchanged", 1)
+        assert report["rules_changed"][0].startswith("the sentence of is_vip has changed: ")
         for text in (found.text, found.text.rstrip("\n")):
             report = await answered(client, "/v1/verify", certificate=text)
             assert (report["accepted"], report["verdict"]) == (True, "PROVED")

@@ -287,6 +287,133 @@ def test_rules_of_the_project_need_no_note(shop: Path) -> None:
     assert (report.rules, report.to_json()["notes"]) == ((), [])
 
 
+WORDED = """
+.decl income(who: symbol, @[unit = "EUR"] amount: number)
+.decl loan(who: symbol, owed: number)
+@[says = "{who} may get the credit"]
+@[says(de = "{who} bekommt den Kredit")]
+@[says_not = "{who} is refused"]
+@[says_unknown = "nobody knows about {who}"]
+.decl credit(who: symbol)
+income("a", 10).
+income("b", 1).
+loan("c", 7).
+@[id = CR1]
+@[says = "{w} earns {x}, more than 5"]
+@[owner = "credit desk"]
+@[reasons = "R01, R02"]
+@[cites = "Act 1, section 2"]
+@[reason(R01 = "income is too low")]
+credit(?w) :- income(?w, ?x), ?x > 5.
+@[id = CR3]
+@[says = "{w} owes {x}, more than 5"]
+@[reasons = "R03, -"]
+credit(?w) :- loan(?w, ?x), ?x > 5.
+"""
+
+
+@pytest.fixture
+def worded(tmp_path: Path) -> Path:
+    (tmp_path / "constat.yaml").write_text("rules: [credit.dl]\n")
+    (tmp_path / "credit.dl").write_text(WORDED)
+    return tmp_path
+
+
+def reword(folder: Path, old: str, new: str) -> None:
+    path = folder / "credit.dl"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("may get", "may NOT get", "the sentence of credit"),
+        ("bekommt", "bekommt nie", "the sentence in de of credit"),
+        ("is refused", "is accepted", "the sentence for what is false of credit"),
+        ("nobody knows", "we know", "the sentence for what is open of credit"),
+        ("earns", "earned", "the sentence of rule CR1"),
+        ("R01, R02", "R02, R01", "the list of reason codes of rule CR1"),
+        ("is too low", "is too high", "the text of reason R01 of rule CR1"),
+        ("section 2", "section 3", "the citation of rule CR1"),
+        ('"EUR"', '"USD"', "the unit of column amount of income"),
+        ("amount:", "debt:", "the name of column 2 of income"),
+        ("credit desk", "board", "the owner of rule CR1"),
+        ("= CR1", "= CR2", "the id of rule CR1"),
+    ],
+)
+@pytest.mark.parametrize("goal", ['credit("a")', 'credit("b")'])
+def test_words_turned_round_are_found(
+    worded: Path, goal: str, old: str, new: str, told: str
+) -> None:
+    """A certificate whose rules are said otherwise now is one of other rules, and still stands."""
+    certificate = proved(worded, goal)
+    path = worded / "kept.json"
+    path.write_bytes(certificate)
+    reword(worded, old, new)
+    with Session(worded) as session:
+        report = session.verify_source(certificate)
+        allowed = session.verify_source(certificate, allow_other_rules=True)
+        live = session.replay_live(certificate)
+        stale = session.stale([path])
+    first, *rest = report.rules
+    assert first.startswith(f'{told} has changed: the certificate says "'), report.rules
+    if "column" not in told:
+        assert not rest
+    assert (report.exit_code, report.place, report.drift) == (1, "rules", ())
+    assert report.to_json()["rules_changed"] == list(report.rules)
+    assert first in report.to_text()
+    assert allowed.exit_code == report.report.exit_code
+    assert (live.exit_code, live.rules) == (7, report.rules)
+    (conclusion,) = stale.conclusions
+    assert (conclusion.status, stale.exit_code, stale.reworded) == ("current", 0, (conclusion,))
+    assert {(one.kind, one.text) for one in conclusion.reasons} == {
+        ("wording", text) for text in report.rules
+    }
+
+
+def test_words_of_rules_that_are_not_used_stay_out(worded: Path) -> None:
+    certificate = proved(worded, 'credit("a")')
+    refusal = proved(worded, 'credit("b")')
+    for old, new in (("owes", "owned"), ("R03", "R04"), ("owed:", "due:"), ("CR3", "CR4")):
+        reword(worded, old, new)
+    with Session(worded) as session:
+        assert not session.verify_source(certificate).rules
+        assert len(session.verify_source(refusal).rules) == 4
+
+
+def test_one_of_two_rules_that_mean_the_same_may_say_it(worded: Path) -> None:
+    reword(worded, "@[id = CR1]", "@[description = one]")
+    certificate = proved(worded, 'credit("a")')
+    again = '@[says = "in other words"]\ncredit(?w) :- income(?w, ?x), ?x > 5.\n'
+    reword(worded, "@[description = one]", again)
+    with Session(worded) as session:
+        assert not session.verify_source(certificate).rules
+
+
+def test_rules_without_an_id_may_change_places(worded: Path) -> None:
+    reword(worded, "@[id = CR1]\n", "")
+    certificate = proved(worded, 'credit("a")')
+    reword(worded, '@[says = "{w} earns', 'credit(?w) :- loan(?w, 8).\n@[says = "{w} earns')
+    with Session(worded) as session:
+        assert not session.verify_source(certificate).rules
+
+
+def test_a_sentence_of_two_lines_is_told_on_one(worded: Path) -> None:
+    def forge(document: Document) -> None:
+        rule_of(document, "CR1")["says"] = "{w}\nleaves: 9 read again, 0 changed\u202e"
+        rule_of(document, "CR1")["texts"].append(["says\nleaves: 9", "x"])
+
+    certificate = forged(proved(worded, 'credit("a")'), forge)
+    with Session(worded) as session:
+        report = session.verify_source(certificate)
+    assert report.report.accepted, report.report.reason
+    assert len(report.rules) == 2
+    assert report.to_text().count("\nleaves: ") == 1
+    assert "\u202e" not in report.to_text()
+
+
 def test_a_word_made_surer_is_found(shop: Path) -> None:
     with Session(shop) as session:
         session.facts.add("contract_value(C009, 250000)", author="alice")
