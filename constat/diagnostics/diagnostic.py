@@ -9,6 +9,7 @@ invariant: a diagnostic names its code, and the code is in the catalogue. Exampl
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -93,6 +94,10 @@ class ConstatError(Exception):
         # A program that does not render them shows places and edits below its traceback.
         for one in self.diagnostics[:_MOST_NOTES]:
             self.add_note(_told(one))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it as it is: a pool of processes whose worker's error cannot be read breaks."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 def _told(one: Diagnostic) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 from collections import defaultdict
 from contextlib import closing, contextmanager
 from functools import partial
-from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation.processor import OPEN_HERE, Turn
 from constat.frozen import frozen
 from constat.memory.messages import digest, read, spelled
 from constat.store import clock
@@ -166,8 +165,8 @@ class Archive:
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
         self._file = StateFile(self.path, _FORM)
-        self._turn = RLock()
-        self._held: tuple[sqlite3.Connection, int, tuple[int, int] | None] | None = None
+        self._turn = Turn()
+        self._held: tuple[sqlite3.Connection, tuple[int, int] | None] | None = None
 
     def append(
         self, session: str, messages: Sequence[Message], *, after: int | None = None
@@ -233,26 +232,25 @@ class Archive:
         Returns what lets go of it.
         """
         with _failures("read"), self._turn:
+            OPEN_HERE.add(self)
             # Whichever thread comes last closes it.
             connection = self._file.opened(shared=True)
-            self._held = (connection, os.getpid(), _identity(self.path))
+            self._held = (connection, _identity(self.path))
             return partial(self._let_go, connection)
 
     def _let_go(self, connection: sqlite3.Connection) -> None:
         with self._turn:
             if self._held is not None and self._held[0] is connection:
                 self._held = None
+                OPEN_HERE.discard(self)
         close_quietly(connection)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection that is kept open, where it is to the file that is there now.
-
-        One of a program that has split is not for both halves.
-        """
+        """Give the connection that is kept open, where it is to the file that is there now."""
         with self._turn:
             held = self._held
-            if held is not None and held[1:] == (os.getpid(), _identity(self.path)):
+            if held is not None and held[1] == _identity(self.path):
                 yield held[0]
                 return
         with closing(self._file.opened(shared=True)) as connection:

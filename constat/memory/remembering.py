@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation.processor import finalize_here
 from constat.memory.archive import Archive, Index
 from constat.memory.compaction import ContextRequest, Material, Switching
 from constat.memory.decisions import Fork, Known, decide, load_rules, rows_of
@@ -149,7 +150,7 @@ class Memory:
     def append(self, messages: Sequence[Message], *, after: int | None = None) -> tuple[int, ...]:
         """Keep messages; gives their numbers. With ``after``, as ``Archive.append``."""
         if self._held is None:
-            self._held = weakref.finalize(self, self.archive.hold())
+            self._held = finalize_here(self, self.archive.hold())
         return self._record.append(messages, after)
 
     def note(self, facts: Iterable[Fact]) -> None:

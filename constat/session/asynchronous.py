@@ -16,6 +16,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from constat.diagnostics.interruption import StoppedError
+from constat.evaluation.processor import OPEN_HERE
 from constat.session.session import Session
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class AsyncSession:
 
         Raises what the work raises. Whoever cancels the task that waits stops the work.
         """
+        # Behind a fork the thread is missing, too.
+        OPEN_HERE.add(self)
         stop = Event()
         loop = asyncio.get_running_loop()
         # What a program keeps for a task, such as the span it is in, holds in the thread too.
@@ -109,10 +112,13 @@ class AsyncSession:
 
     async def close(self) -> None:
         """End what runs, close all connections, and let the thread go."""
+        if OPEN_HERE.inherited:
+            return
         try:
             await self.run(Session.close)
         finally:
             self._worker.shutdown(wait=False)
+            OPEN_HERE.discard(self)
 
     async def __aenter__(self) -> Self:
         return self

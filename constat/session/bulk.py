@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import weakref
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field, replace
@@ -31,6 +30,7 @@ from constat.evaluation import (
     Verdict,
     in_parts,
 )
+from constat.evaluation.processor import finalize_here
 from constat.forward import Options, Outside, Serving, evaluate
 from constat.frozen import frozen, slotted
 from constat.logic import (
@@ -950,7 +950,7 @@ def _stored(compiled: Compiled, results: Results) -> StoredRows:
 
 def _release_with(database: Database) -> None:
     """Close a database when the last of the rows that hold it has gone."""
-    weakref.finalize(database, database.connection.close)
+    finalize_here(database, database.connection.close)
 
 
 def _stopped(asked: BulkQuery, problem: ResourceError) -> Answers:

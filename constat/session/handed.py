@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import weakref
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation.processor import finalize_here
 from constat.library import rule_files
 from constat.logic import Predicate, Program, Rule, TypeDefinition
 from constat.project import Database, Expanded, Project
@@ -103,7 +103,7 @@ class HandedOver:
     def _own_folder(self) -> Path:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="constat-")).resolve()
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            finalize_here(self, shutil.rmtree, self._folder, ignore_errors=True)
         return self._folder
 
     def _rule_files(self, folder: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:

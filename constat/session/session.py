@@ -26,6 +26,7 @@ from constat.diagnostics.interruption import StoppedError
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict, ignore_event
 from constat.evaluation.clock import moment
+from constat.evaluation.processor import OPEN_HERE, Turn
 from constat.evaluation.spans import traced
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
@@ -197,7 +198,8 @@ class Session:
     project's. With a `sight` what a caller may not see is unknown in it, and nothing is recorded.
 
     Several threads may use one session; their questions are answered one after the other.
-    Processes may each have a session on one project.
+    Processes may each have a session on one project; a process that was forked from one that had a
+    session open has none, and is told so (C0527).
     """
 
     _unrecorded: tuple[Diagnostic, ...] = ()
@@ -228,7 +230,7 @@ class Session:
         self._spans: EventSpans | None = None
         self._telling = threading.RLock()
         # Threads that share a session take turns.
-        self._turn = threading.RLock()
+        self._turn = Turn()
         self._stop: threading.Event | None = None
         self._handed = None
         if rules is not None or facts is not None:
@@ -795,12 +797,18 @@ class Session:
         return tuple(map(_difference, found[-_MOST_DIFFERENCES:]))
 
     def close(self) -> None:
-        """Close all connections. The session may be used again; it opens them anew."""
+        """Close all connections. The session may be used again; it opens them anew.
+
+        Behind a fork nothing happens: they belong to the other process.
+        """
+        if OPEN_HERE.inherited:
+            return
         tiers, self._tiers = self._tiers, None
         if tiers is not None:
             tiers.close()
         self._close_models()
         self._close_catalog()
+        OPEN_HERE.discard(self)
 
     def __enter__(self) -> Self:
         return self
@@ -975,6 +983,7 @@ class Session:
 
     def _facts(self) -> FactStore:
         if self._store is None:
+            OPEN_HERE.add(self)
             self._store = FactStore(self.project.state)
         return self._store
 
@@ -982,6 +991,7 @@ class Session:
         if self._shared is not None:
             return self._shared
         if self._tiers is None:
+            OPEN_HERE.add(self)
             tiers = build_externals(
                 self.project,
                 self.program,
@@ -1412,6 +1422,7 @@ class Session:
         if self._models is None:
             from constat.session.models import Models  # noqa: PLC0415  loaded when it is used
 
+            OPEN_HERE.add(self)
             self._models = Models(self.project, serve=self._serve, observe=self._tell)
         return self._models
 
@@ -1834,6 +1845,7 @@ class Session:
         if self._catalog is None:
             from constat.session.catalog import build_catalog  # noqa: PLC0415  loaded when it is used
 
+            OPEN_HERE.add(self)
             found: SchemaManager = build_catalog(self.project, lambda: self.program)
             self._catalog = found
         return self._catalog

@@ -11,7 +11,6 @@ import shutil
 import stat
 import tempfile
 import time
-import weakref
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.interruption import committing
+from constat.evaluation.processor import finalize_here
 from constat.store.state_file import LOCKS, NO_LINK, lock_within
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Scratch:
         remove_left(place)
         self.path = place / f"{'.' if hidden else ''}constat-{secrets.token_hex(8)}"
         # Promised before it is there: an interruption finds nothing that nobody will take away.
-        self._remove = weakref.finalize(self, _removed, self.path)
+        self._remove = finalize_here(self, _removed, self.path)
         self.path.mkdir(mode=0o700)
         self._lock = -1
         if not LOCKS:

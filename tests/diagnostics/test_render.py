@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
+import pickle
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.diagnostics import Diagnostic, Related, Severity, Span, nearest, render, to_json
+from constat.diagnostics import (
+    ConstatError,
+    Diagnostic,
+    Related,
+    Severity,
+    Span,
+    nearest,
+    render,
+    to_json,
+)
+from constat.memory.view import BudgetError
 
 
 def at(line: int, column: int, end: int, source: str = "a.dl") -> Span:
@@ -19,6 +30,19 @@ def at(line: int, column: int, end: int, source: str = "a.dl") -> Span:
 def shown(text: str, span: Span, label: str = "") -> list[str]:
     one = Diagnostic("C0130", "wrong", span, label=label)
     return render([one], {"a.dl": text}, colour=False).split("\n")
+
+
+def test_an_error_reaches_another_process_as_it_is() -> None:
+    first = ConstatError(
+        [Diagnostic("C0203", "wrong", at(14, 21, 26), note="so", help="do", about="x")],
+        exit_code=78,
+    )
+    second = BudgetError(9, 3, ["message:1"])
+    for problem in (first, second):
+        again = pickle.loads(pickle.dumps(problem))  # noqa: S301  our own
+        assert type(again) is type(problem)
+        assert (again.args, vars(again)) == (problem.args, vars(problem))
+        assert again.diagnostics == problem.diagnostics
 
 
 def test_the_form_is_that_of_the_style_guide() -> None:

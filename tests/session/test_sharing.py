@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
+import os
+import signal
+import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -12,8 +16,10 @@ import pandas as pd
 import pytest
 
 from constat import AsyncSession, ConstatError, Session, Verdict
+from constat.evaluation.processor import Turn, finalize_here
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 GOALS = ("is_vip(C001)", "is_vip(C002)", "in_vip_group(C032)", "is_strategic(C009)")
@@ -61,14 +67,121 @@ def test_eight_threads_begin_a_session_at_once() -> None:
 
 
 @pytest.mark.faults
-def test_eight_processes_share_one_project(shop: Path) -> None:
+@pytest.mark.parametrize("start", ["spawn", "forkserver", "fork"])
+def test_eight_processes_share_one_project(shop: Path, start: str) -> None:
     with Session(shop) as session:
         wanted = verdicts(session)
-    with ProcessPoolExecutor(8, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(8, multiprocessing.get_context(start)) as pool:
         outcomes = list(pool.map(of_process, [str(shop)] * 8))
     assert outcomes == [wanted] * 8
     with Session(shop) as session:
         assert len(session.facts.list()) == 8
+        if start == "fork":
+            pool = ProcessPoolExecutor(1, multiprocessing.get_context(start))
+            with pool, pytest.raises(ConstatError, match="C0527") as refused:
+                pool.submit(of_process, str(shop)).result()
+            assert "forkserver" in refused.value.diagnostics[0].help
+
+
+def in_a_fork(work: Callable[[], object]) -> str:
+    """Work in a forked process, and give what it said; a signal that ended it has a number."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if not process:
+        # What waits for ever ends the process, too.
+        signal.alarm(60)
+        try:
+            said = str(work())
+        except BaseException as problem:  # noqa: BLE001  told to the other process
+            said = str(problem)
+        os.write(writing, said.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        said = pipe.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return said if code == 0 else f"{said} {code}"
+
+
+FORKED = "C0527: this process was forked from one that had a session or a memory open"
+
+
+def test_nothing_is_answered_behind_a_fork_of_open_sessions(still_shop: Path) -> None:
+    rules = ".decl s(x: number)\ns(?x) :- q(?x).\n"
+    framed = Session(rules=rules, facts={"q": pd.DataFrame({"x": range(100)})})
+    held = {"shop": Session(still_shop), "framed": framed}
+    found = verdicts(held["shop"])
+    rows = len(held["framed"].query("s(?x)"))
+
+    def forget() -> str:
+        # Connections that are closed here would end the process.
+        held["shop"].close()
+        held.clear()
+        gc.collect()
+        return "forgotten"
+
+    assert in_a_fork(lambda: verdicts(held["shop"])) == FORKED
+    assert in_a_fork(lambda: len(held["framed"].query("s(?x)"))) == FORKED
+    assert in_a_fork(lambda: verdicts(Session(still_shop))) == FORKED
+    assert in_a_fork(lambda: in_a_fork(lambda: verdicts(Session(still_shop)))) == FORKED
+    assert in_a_fork(forget) == "forgotten"
+    assert verdicts(held["shop"]) == found
+    assert len(held["framed"].query("s(?x)")) == rows
+    for one in held.values():
+        one.close()
+
+
+def test_what_is_tidied_up_at_the_end_is_left_behind_a_fork(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    holder = Turn()
+    tidy = finalize_here(holder, folder.rmdir)
+    assert in_a_fork(tidy) == "None"
+    assert folder.exists()
+    tidy()
+    assert not folder.exists()
+
+
+def test_an_asynchronous_session_is_not_answered_behind_a_fork(still_shop: Path) -> None:
+    async def main() -> tuple[str, str]:
+        async with AsyncSession(still_shop) as session:
+            await session.prove(GOALS[0])
+            waiting = lambda: asyncio.new_event_loop().run_until_complete(session.prove(GOALS[0]))  # noqa: E731
+            return in_a_fork(waiting), repr(await session.prove(GOALS[0]))
+
+    assert asyncio.run(main()) == (FORKED, "<PROVED: is_vip(C001), confidence 1>")
+
+
+def test_a_fork_answers_where_all_was_closed(still_shop: Path) -> None:
+    with Session(still_shop) as session, ThreadPoolExecutor(2) as pool:
+        wanted = next(iter(pool.map(lambda _: verdicts(session), range(2))))
+    unused = Session(still_shop)
+
+    def work() -> list[str]:
+        with Session(still_shop) as own:
+            return [*verdicts(own), *verdicts(session), *verdicts(unused)]
+
+    assert in_a_fork(work) == str(wanted * 3)
+
+
+def test_a_turn_is_not_waited_for_behind_a_fork() -> None:
+    turn, begun, over = Turn(), threading.Event(), threading.Event()
+
+    def take() -> None:
+        with turn:
+            begun.set()
+            over.wait()
+
+    def work() -> str:
+        with turn:
+            return "taken"
+
+    taker = threading.Thread(target=take)
+    taker.start()
+    begun.wait()
+    assert in_a_fork(work) == "taken"
+    over.set()
+    taker.join()
 
 
 def test_the_loop_goes_on_while_a_question_is_answered(still_shop: Path) -> None:
