@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.catalog.connection import (
@@ -472,6 +473,39 @@ def quoted(text: str) -> str:
 def named(text: str) -> str:
     """Give a text as the name of a table or column in SQL."""
     return '"' + text.replace('"', '""') + '"'
+
+
+_LONG_TEXT: Final = 1 << 16
+_MOST_TEXT: Final = 1 << 30
+_MOST_TIMES: Final = 20
+_SMALL_FILE: Final = 64 << 20
+
+
+def long_repeats(
+    ask: Callable[[str], list[tuple[Any, ...]]], file: Path, described: Sequence[tuple[Any, ...]]
+) -> tuple[int, int] | None:
+    """Tell of a small file of Parquet that it has long texts once and says them in very many rows.
+
+    There each row takes the room of its text: gives the bytes of all rows, and those of the footer.
+    `described` are names and types of columns. Where no dictionary is long nothing is counted; what
+    a footer hides, or lies in lists, is left to the bounds of memory and time.
+    """
+    sizes = MappingProxyType({"VARCHAR": "strlen", "BLOB": "octet_length"})
+    texts = [f"{sizes[one[1]]}({named(str(one[0]))})" for one in described if one[1] in sizes]
+    if not texts or file.stat().st_size > _SMALL_FILE:
+        return None
+    told = quoted(str(file))
+    dictionary = "max(total_uncompressed_size) FILTER (encodings LIKE '%DICTIONARY%')"
+    footer = f"SELECT sum(total_uncompressed_size), {dictionary} FROM parquet_metadata({told})"  # noqa: S608  quoted
+    declared, longest = (int(one or 0) for one in ask(footer)[0])
+    if longest <= _LONG_TEXT:
+        return None
+    sums = " + ".join(f"coalesce(sum({one}), 0)" for one in texts)
+    counts = f"SELECT {sums}, max(greatest({', '.join(texts)})) FROM read_parquet({told})"  # noqa: S608  quoted
+    spelled, longest = (int(one or 0) for one in ask(counts)[0])
+    if longest > _LONG_TEXT and spelled > max(_MOST_TEXT, _MOST_TIMES * declared):
+        return spelled, declared
+    return None
 
 
 def _settings() -> dict[str, str | bool | int | float | list[str]]:

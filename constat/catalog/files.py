@@ -32,7 +32,7 @@ from constat.catalog.connection import (
     SourceTable,
 )
 from constat.catalog.duck_queries import CopiedReading
-from constat.catalog.duck_session import DuckSession, named, quoted
+from constat.catalog.duck_session import DuckSession, long_repeats, named, quoted
 from constat.catalog.file_tables import (
     MOST_BELOW,
     FileTable,
@@ -1333,6 +1333,11 @@ def _view_parquet(session: DuckSession, name: str, files: Sequence[Path], second
         if place and shape != first:
             raise damaged(file, " has other columns or types than the first file of its table")
         first = shape
+        asked = partial(session.rows, seconds=seconds, explain=partial(_no_parquet, file))
+        found = long_repeats(asked, file, columns)
+        if found is not None:
+            said = f" says {found[0] >> 20:,} MiB of text, and its footer {found[1] >> 20:,} MiB"
+            raise damaged(file, f"{said}: it repeats long texts in very many rows")
     session.own(f"CREATE VIEW {named(name)} AS {_parquet(files)}")
 
 

@@ -38,9 +38,10 @@ def _rejected(why: object) -> _Checked:
 def _bulk(folder: Path, pin: str | None) -> _Checked:
     """Count the answer of a folder again."""
     from constat.recount import Bounds, FolderError, check_folder  # noqa: PLC0415  loaded when it is used
+    from constat.sql.connection import usual_memory  # noqa: PLC0415  loaded when it is used
 
     try:
-        answered = check_folder(folder, Bounds(_LONGEST), pin)
+        answered = check_folder(folder, Bounds(_LONGEST, usual_memory() // 2), pin)
     except FolderError as problem:
         return _rejected(problem)
     code = 0 if answered.found.passed else REJECTED if answered.found.differs else _UNRESOLVED

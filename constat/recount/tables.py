@@ -18,6 +18,7 @@ from inspect import Parameter, Signature
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from constat.catalog.duck_session import long_repeats
 from constat.catalog.interruptible import Deadline
 from constat.check.functions import call, compare, operator_holds, round_to_places, signature_holds
 from constat.check.values import parse, spell
@@ -47,6 +48,8 @@ _BATCH: Final = 20_000
 _REMEMBERED: Final = 1 << 16
 _STREAM: Final = "incoming"
 _PACKED: Final = 1 << 63
+_INLINE: Final = 12
+"""So many bytes of a text DuckDB has in the cell itself."""
 
 
 class Tables:
@@ -307,10 +310,18 @@ class Tables:
         return self.count(loaded.whole) + self.count(loaded.marked)
 
     def load(self, file: Path, kinds: Sequence[Kind]) -> Loaded:
-        """Make tables of a file that was written here. Raises `ValueError` for another one."""
-        source, table = f"read_parquet({_quoted(file)})", self.empty(kinds)
-        marked = self.empty_marked(kinds)
-        given = [one[1] for one in self.run("DESCRIBE SELECT * FROM", source)]
+        """Make tables of a file that was written here. Raises `ValueError` for another one.
+
+        Raises `RefusedError` for one whose rows take more memory than there is, before any is made.
+        """
+        source = f"read_parquet({_quoted(file)})"
+        described = self.run("DESCRIBE SELECT * FROM", source)
+        given = [one[1] for one in described]
+        if long_repeats(self.run, file, described) is not None:
+            raise RefusedError(f"`{file.name}` repeats long texts in very many rows")
+        if self.memory and self._least_bytes(source, described) > self.memory:
+            raise RefusedError("it needs more memory than there is")
+        table, marked = self.empty(kinds), self.empty_marked(kinds)
         own, beside = ([one[1] for one in self.run("DESCRIBE", name)] for name in (table, marked))
         if given == own:
             self.run("INSERT INTO", table, "SELECT * FROM", source)
@@ -332,6 +343,13 @@ class Tables:
         self.run("INSERT INTO", table, "SELECT", values, "FROM", marked, "WHERE", whole)
         self.run("DELETE FROM", marked, "WHERE", whole)
         return Loaded(table, marked)
+
+    def _least_bytes(self, source: str, described: Sequence[tuple[Any, ...]]) -> int:
+        """Count what rows take at least: a byte for a cell, and each text that is not short."""
+        texts = [f"strlen({_named(str(one[0]))})" for one in described if one[1] == "VARCHAR"]
+        long = [f"coalesce(sum({one}) FILTER ({one} > {_INLINE}), 0)" for one in texts]
+        width = f"count(*)::HUGEINT * {len(described)}"
+        return self.number("SELECT", " + ".join([width, *long]), "FROM", source)
 
     def batches(self, query: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query, some at a time."""

@@ -13,7 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.catalog import Question, ReadBounds, SourceFailureError, open_connection
+from constat.catalog import (
+    Question,
+    ReadBounds,
+    SourceFailureError,
+    duck_session,
+    open_connection,
+)
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.file_tables import (
     LastLines,
@@ -258,6 +264,32 @@ def test_a_damaged_parquet_file_is_told(tmp_path: Path, damage: str) -> None:
     assert answer.answered == frozenset()
     assert "C0543" in reasons(answer)
     assert str(tmp_path) not in reasons(answer)
+
+
+LONG = "repeat('x', 200_000) AS x, 'a' AS y FROM range(40)"
+
+
+@pytest.mark.parametrize(
+    ("query", "refused"),
+    [
+        (f"SELECT {LONG}", True),
+        (f"SELECT {LONG} UNION ALL SELECT NULL, NULL", True),
+        (f"SELECT repeat('y', 200_000)::BLOB AS z, {LONG.replace('200_000', '2')}", True),
+        (f"SELECT {LONG.replace('range(40)', 'range(4)')}", False),
+        ("SELECT repeat('x', 60_000) || (i // 90) AS x, 'a' AS y FROM range(360) AS r(i)", False),
+        ("SELECT i || repeat('x', 70_000) AS x, 'a' AS y FROM range(40) AS r(i)", False),
+    ],
+)
+def test_a_long_text_that_stands_once_for_many_rows_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, *, refused: bool
+) -> None:
+    monkeypatch.setattr(duck_session, "_MOST_TEXT", 1 << 21)
+    parquet(tmp_path, "t.parquet", query)
+    answer = settle(tmp_path, {}, table="t.parquet").ask("p")
+    if refused:
+        fails(answer, "t.parquet says 7 MiB of text, and its footer 0 MiB", "C0543")
+    else:
+        assert "MiB" not in reasons(answer)
 
 
 @pytest.mark.parametrize(

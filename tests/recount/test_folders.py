@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
+from constat.catalog import duck_session
 from constat.logic import Atom, NullCell, NullPolicy, Variable
 from constat.recount import (
     Answered,
@@ -23,6 +24,7 @@ from constat.recount import (
     write_folder,
 )
 from constat.recount import folders as module
+from constat.recount.tables import Tables
 from tests.oracle import naive
 from tests.property.tables import tables
 from tests.recount.test_recount import EDGES, GRAPH, HEAD, PATHS, program_of
@@ -146,6 +148,27 @@ def test_values_that_no_kind_has_are_rejected(tmp_path: Path, values: str) -> No
     )
     with pytest.raises(FolderError, match="a value that its kind does not have"):
         checked(folder)
+
+
+def test_a_file_that_takes_far_more_room_in_rows_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = HEAD + (
+        ".decl e(a: symbol, n: number)\n.input e\n.decl t(n: number)\nt(?n) :- e(_a, ?n).\n"
+    )
+    folder = write(tmp_path / "answer", text, "t", {"e": [("a", 1)]}, [(1,)])
+    many = "SELECT {} AS a, i AS n FROM range({}) AS r(i)"
+    bounds = Bounds(threads=1, memory=1 << 22)
+    forged(folder, "input-1.parquet", many.format("repeat('x', 200_000)", 60))
+    found = check_folder(folder, bounds).found
+    assert (found.state, found.why) == (State.NOT_CHECKED, "it needs more memory than there is")
+    monkeypatch.setattr(duck_session, "_MOST_TEXT", 1 << 20)
+    found = check_folder(folder, ONE).found
+    assert found.state is State.NOT_CHECKED
+    assert found.why == "`input-1.parquet` repeats long texts in very many rows"
+    forged(folder, "input-1.parquet", many.format("'x'", 3_000_000))
+    monkeypatch.setattr(Tables, "empty", None)
+    assert "more memory" in check_folder(folder, bounds).found.why
 
 
 def test_an_input_with_a_row_twice_is_rejected(tmp_path: Path) -> None:
