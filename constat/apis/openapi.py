@@ -32,7 +32,7 @@ from constat.apis.operations import (
     Operation,
     Parameter,
 )
-from constat.apis.shapes import ENTRIES, Field, Json, Listed, Shape
+from constat.apis.shapes import ENTRIES, Field, Json, LeftOut, Listed, Shape
 from constat.apis.transport import REFUSED, ApiError, Asking, digest_of, origin_of
 
 if TYPE_CHECKING:
@@ -234,9 +234,10 @@ class OpenApi:
         if operation.result is None:
             return Listed()
         found: list[Field] = []
-        is_open = self._walk(operation.result, (), found, frozenset())
+        left_out: list[LeftOut] = []
+        is_open = self._walk(operation.result, (), (found, left_out), frozenset())
         is_open |= len(found) > _MOST_FIELDS
-        return Listed.of(found[:_MOST_FIELDS], is_open=is_open)
+        return Listed.of(found[:_MOST_FIELDS], is_open=is_open, left_out=left_out)
 
     def rows(self, operation: Operation) -> str:
         """Give `[]` where an answer is a list."""
@@ -244,13 +245,22 @@ class OpenApi:
         return ENTRIES if self._kind(schema) == LIST else ""
 
     def _walk(
-        self, schema: Json, path: tuple[str, ...], found: list[Field], around: frozenset[str]
+        self,
+        schema: Json,
+        path: tuple[str, ...],
+        into: tuple[list[Field], list[LeftOut]],
+        around: frozenset[str],
     ) -> bool:
         """Add the fields below a schema; tell whether there may be others beside them."""
-        pointer = _text(_table(schema).get("$ref"))
-        if len(path) >= 2 * _DEEPEST or len(found) >= _MOST_FIELDS or pointer in around:
+        (found, left_out), names = into, self._names(schema)
+        if len(found) >= _MOST_FIELDS:
             return True
-        around |= {pointer} if pointer else set()
+        again = sorted(one.rpartition("/")[2] for one in names & around)
+        if again or len(path) >= 2 * _DEEPEST:
+            why = f"`{again[0]}` stands around it" if again else "it lies too deep"
+            left_out.append(LeftOut(path, why))
+            return True
+        around |= names
         merged = self._merged(schema)
         if self._kind(merged) == LIST:
             inner = merged.get("items")
@@ -259,7 +269,16 @@ class OpenApi:
             if kind not in {LIST, TABLE, ANYTHING}:
                 found.append(Field((*path, ENTRIES), kind, _may_be_null(told)))
                 return False
-            return self._walk(inner, (*path, ENTRIES), found, around)
+            return self._walk(inner, (*path, ENTRIES), into, around)
+        return self._walk_table(merged, path, into, around)
+
+    def _walk_table(
+        self,
+        merged: Json,
+        path: tuple[str, ...],
+        into: tuple[list[Field], list[LeftOut]],
+        around: frozenset[str],
+    ) -> bool:
         properties = _table(merged.get("properties"))
         required = merged.get("required")
         for name, one in properties.items():
@@ -268,10 +287,10 @@ class OpenApi:
                 continue  # it is sent, and in no answer
             kind = self._kind(told)
             if kind in {LIST, TABLE}:
-                self._walk(one, here, found, around)
+                self._walk(one, here, into, around)
             needed = isinstance(required, list) and name in required
             missing = not needed or _may_be_null(told) or _is_nullable(_table(one))
-            found.append(Field(here, kind, missing, _text(told.get("description"))))
+            into[0].append(Field(here, kind, missing, _text(told.get("description"))))
         return not properties or bool(merged.get("additionalProperties", False))
 
     def _kind(self, schema: Json) -> str:
@@ -320,6 +339,22 @@ class OpenApi:
         if depth > 2 * _DEEPEST:
             return {}
         return self._resolved(self._at(pointer), depth + 1)
+
+    def _names(self, schema: Json, depth: int = 0) -> frozenset[str]:
+        """Give the references that a schema is one of, through what only makes it nullable."""
+        if not isinstance(schema, dict) or depth > 2 * _DEEPEST:
+            return frozenset()
+        pointer = schema.get("$ref")
+        if isinstance(pointer, str):
+            return self._names(self._at(pointer), depth + 1) | {pointer}
+        parts = [
+            one
+            for word in ("allOf", "anyOf", "oneOf")
+            for one in (schema[word] if isinstance(schema.get(word), list) else ())
+            if not (isinstance(one, dict) and one.get("type") == "null")
+        ]
+        alone = len(parts) == 1 and "properties" not in schema
+        return self._names(parts[0], depth + 1) if alone else frozenset()
 
     def _at(self, pointer: str) -> Json:
         if not pointer.startswith("#/"):

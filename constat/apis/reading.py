@@ -571,6 +571,8 @@ def _take(document: Json, shape: Shape, pages: _Pages, most_rows: int) -> None:
     """Add the rows of a page."""
     if isinstance(document, list) and not shape.rows.steps:
         raise ApiError('the answer is a list: write `rows="[]"`', DRIFTED)
+    if blank := shape.blank(document):
+        pages.remark = pages.remark or f"an entry of `{blank}` is null: what it is nobody knows"
     for row in shape.cells(document):
         if len(pages.rows) >= most_rows:
             raise ApiError(f"more than {most_rows} rows; `query_rows` allows more", "C0522")

@@ -98,6 +98,21 @@ class Shape:
         # An entry that is null is no thing with fields; where the entry itself is read it is a row.
         return _entries(document, self.rows.steps, nulls=Path(()) in self.columns)
 
+    def blank(self, document: Json) -> str:
+        """Name a list with an entry that is null and no row: nobody knows what would stand there.
+
+        Raises `ApiError` as `cells` does.
+        """
+        steps = self.rows.steps
+        lists = [n + 1 for n, step in enumerate(steps) if step == ENTRIES]
+        if lists and lists[-1] == len(steps) and Path(()) in self.columns:
+            del lists[-1]  # an entry that is read itself is a row
+        for end in lists:
+            for trail in _entries(document, steps[:end], nulls=True):
+                if trail.entry is None:
+                    return path_text(steps[:end])
+        return ""
+
     def cells(self, document: Json) -> Iterator[tuple[object, ...]]:
         """Yield the cells of each row; raises `ApiError` where a list is expected and is none."""
         for trail in self.trails(document):

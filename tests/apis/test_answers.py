@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -257,6 +258,52 @@ def test_where_drift_is_reported_rows_are_used_and_nothing_is_all_there_is(
     with crm(f"{TRUSTED}\nschema: report") as session:
         assert session.prove("ordered(C001, 1, 10.5)").verdict is Verdict.PROVED_UNDER
         assert session.prove("ordered(C001, 9, 10.5)").verdict is Verdict.UNRESOLVED
+
+
+ENTRY = {"id": 1, "total": 10.5, "lines": []}
+SOLD = {"sku": "a", "amount": 2}
+
+
+@pytest.mark.parametrize(
+    ("goal", "orders", "blank", "verdict"),
+    [
+        ("ordered(C001, {}, 10.5)", [ENTRY, None], "orders[]", Verdict.PROVED_UNDER),
+        ("ordered(C001, {}, 10.5)", [None], "orders[]", Verdict.UNRESOLVED),
+        (
+            "line(C001, {}, a, 2)",
+            [None, {"id": 1, "lines": [SOLD]}],
+            "orders[]",
+            Verdict.PROVED_UNDER,
+        ),
+        (
+            "line(C001, {}, a, 2)",
+            [{"id": 1, "lines": [None, SOLD]}],
+            "orders[].lines[]",
+            Verdict.PROVED_UNDER,
+        ),
+    ],
+)
+def test_an_entry_that_is_null_is_no_row_and_what_it_is_nobody_knows(
+    crm: Callable[..., Session],
+    server: Served,
+    goal: str,
+    orders: list[Any],
+    blank: str,
+    verdict: Verdict,
+) -> None:
+    spec: Any = copy.deepcopy(SPEC)
+    spec["paths"]["/orders"]["get"]["responses"] = answers({"type": "object"})
+    server.state.update(spec=spec, orders=lambda _: JSONResponse({"orders": orders}))
+    with crm(TRUSTED) as session:
+        assert session.prove(goal.format(1)).verdict is verdict
+        result = session.prove(goal.format(9))
+        assert result.verdict is Verdict.UNRESOLVED
+        reasons = " ".join(str(one) for one in result.calls[0].answer.openings)
+        assert f"an entry of `{blank}` is null" in reasons
+    full = {"orders": [one for one in orders if one and None not in one["lines"]]}
+    server.state["orders"] = lambda _: JSONResponse(full)
+    with crm(TRUSTED) as session:
+        assert session.prove(goal.format(9)).verdict is Verdict.DISPROVED
 
 
 def test_equal_rows_are_found(crm: Callable[..., Session], server: Served) -> None:

@@ -31,6 +31,41 @@ def problem(schema: object, document: object, **more: object) -> str:
     return found.problem(found.operations["a"], document)
 
 
+NODE = {"$ref": "#/components/schemas/Node"}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        NODE,
+        {"$ref": "#/components/schemas/Other"},
+        {"allOf": [NODE], "description": "what it lies in"},
+        {"oneOf": [NODE, {"type": "null"}]},
+        {"type": "object", "properties": {"below": NODE}},
+        {"type": "array", "items": NODE},
+    ],
+)
+def test_a_field_that_leads_back_to_what_stands_around_it_is_named(field: dict[str, Any]) -> None:
+    schemas = {"Node": {"type": "object", "properties": {"id": {}, "up": field}}, "Other": NODE}
+    found = described(NODE, components={"schemas": schemas})
+    listed = found.fields(found.operations["a"])
+    place = "up.below" if "properties" in field else "up[]" if "items" in field else "up"
+    told = [(path_text(one.path), one.why) for one in listed.left_out]
+    assert told == [(place, "`Node` stands around it")]
+    assert {path_text(one.path) for one in listed.fields} == {"id", "up", place.removesuffix("[]")}
+
+
+def test_a_type_that_is_used_twice_leads_back_nowhere() -> None:
+    place = {"type": "object", "properties": {"town": {"type": "string"}}}
+    base = {"$ref": "#/components/schemas/Place"}
+    inner = {"properties": {"from": base, "to": base, "via": {"type": "array", "items": base}}}
+    found = described({"allOf": [base, inner]}, components={"schemas": {"Place": place}})
+    listed = found.fields(found.operations["a"])
+    assert listed.left_out == ()
+    towns = [path_text(one.path) for one in listed.fields if one.path[-1] == "town"]
+    assert sorted(towns) == ["from.town", "to.town", "town", "via[].town"]
+
+
 @pytest.mark.parametrize(
     ("schema", "fits", "does_not"),
     [
