@@ -51,6 +51,7 @@ async def huge(request: Request, state: State) -> Response:
     async def body() -> AsyncIterator[bytes]:
         for _ in range(1 << 14):
             yield b"x" * (1 << 16)
+            await asyncio.sleep(0)  # else nobody else is served until all of it is written
 
     return StreamingResponse(body(), media_type="application/json")
 
