@@ -56,6 +56,9 @@ _EARLY: Final = 30.0
 _TRANSLATED: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
+_STOPPED: Final = "the question was stopped"
+
+
 class ApiError(Exception):
     """An API that did not answer, or not as it says it does. `reason` holds no secret."""
 
@@ -177,7 +180,8 @@ class Transport:
             try:
                 reply = self._once(asking, until)
             except ApiError as problem:
-                if problem.code != UNREACHED or tried >= self._setting.retries:
+                done = self._stopped or tried >= self._setting.retries
+                if done or problem.code != UNREACHED:
                     raise
                 self._pause(tried, None, until, problem)
                 tried += 1
@@ -295,6 +299,8 @@ class Transport:
     ) -> Reply:
         check_interrupted()
         self._keep_rate(until)
+        if self._stopped:
+            raise ApiError(_STOPPED)
         if self.requests >= self._setting.requests:
             allowed = f"more than {self._setting.requests} requests; `requests` allows more"
             raise ApiError(allowed, "C0578")
@@ -349,7 +355,7 @@ class Transport:
             return self._read(client, request, until, most_bytes or self._setting.bytes)
         except httpx2.HTTPError as problem:
             if self._stopped:
-                raise ApiError("the question was stopped") from None
+                raise ApiError(_STOPPED) from None
             late = time.monotonic() >= until
             why = (
                 "did not answer in time"
@@ -391,6 +397,8 @@ class Transport:
             if found is not None:
                 self._sockets = [one for one in self._sockets if one.fileno() >= 0]
                 self._sockets.append(found)
+                if self._stopped:
+                    self._shut()  # who stopped it did not see this one
 
     def _shut(self) -> None:
         for one in list(self._sockets):

@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -129,7 +129,8 @@ def transport(setting: Read) -> Iterator[Callable[[str], Transport]]:
     made: list[Transport] = []
 
     def make(more: str = "") -> Transport:
-        made.append(Transport(setting(f"spec_file: a\nprivate: true\nretries: 0\n{more}")))
+        first = "" if "retries" in more else "retries: 0\n"
+        made.append(Transport(setting(f"spec_file: a\nprivate: true\n{first}{more}")))
         return made[-1]
 
     yield make
@@ -215,13 +216,36 @@ def test_a_request_ends_at_its_time(
     assert problem.code == "C0574"
 
 
-def test_another_thread_ends_a_request(
-    transport: Callable[[str], Transport], server: Served
+@pytest.mark.parametrize("retries", [0, 2])
+def test_another_thread_ends_a_request_which_is_not_sent_again(
+    transport: Callable[[str], Transport], server: Served, retries: int
 ) -> None:
-    one = transport("")
+    one = transport(f"retries: {retries}")
+    server.seen.requests.clear()
     timer = threading.Timer(0.3, one.cancel)
     timer.start()
     assert "stopped" in failure(one, f"{server.url}/hanging", seconds=20).reason
+    # Who asks after that asks nobody, until an evaluation begins.
+    assert "stopped" in failure(one, f"{server.url}/ok", seconds=20).reason
+    assert server.seen.paths in (["/hanging"], [])
+    one.restart()
+    assert one.fetch(Asking("GET", f"{server.url}/ok"), until_of(5)).status == 200
+
+
+def test_what_connects_while_it_is_stopped_is_ended(
+    transport: Callable[[str], Transport], server: Served
+) -> None:
+    one, note = transport(""), Transport._note_socket
+
+    def noted(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            one._stopped = True
+        note(one, event, info)
+
+    one._note_socket = noted  # type: ignore[method-assign]  # stands where a thread would be
+    server.seen.requests.clear()
+    assert "stopped" in failure(one, f"{server.url}/hanging").reason
+    assert server.seen.paths == []
 
 
 def test_what_is_compressed_is_refused(
