@@ -68,7 +68,17 @@ _GROUPED: Final = (
     " substr(?arrived, 0, 7)` of a text or `month(?arrived)` of a day, and count over its rows"
 )
 _OF_INNER: Final = frozenset({"expressions", "from", "from_", "where", "distinct"})
-"""The clauses of a query behind IN or EXISTS that a literal says."""
+"""The clauses of a query behind IN or EXISTS that one literal says."""
+_OUTWARD: Final = (
+    "only `=` may compare a column of the inner query with one of the outer: write a rule for it"
+    " by hand"
+)
+
+
+_ALTERNATIVES: Final = (
+    "make a view of each side before this statement, a UNION of two queries, and count its rows"
+)
+_MOST_ALTERNATIVES: Final = 16
 
 
 class _RefusedError(Exception):
@@ -158,13 +168,15 @@ def import_sql(text: str, file: str, stored: Sequence[Stored], dialect: str) -> 
     known = list(stored)
     diagnostics: list[Diagnostic] = []
     written: list[str] = []
+    ids: list[str] = []
     rules = 0
     for statement in statements:
-        place = _span(statement, file)
+        place, before = _span(statement, file), len(known)
         try:
             taken = [one.predicate.name for one in known if not one.derived]
-            view = _View(known, taken, statement, dialect)
+            view = _View(known, taken, statement, dialect, ids)
         except _RefusedError as refused:
+            del known[before:]
             message = f"{refused} has no counterpart in a rule"
             where = place if refused.node is None else _span(refused.node, file)
             diagnostics.append(Diagnostic("C0461", message, where, help=refused.hint))
@@ -196,9 +208,10 @@ def _start(meta: Mapping[str, int]) -> int:
 
 @frozen
 class _Column:
-    """A column of what is written: its name, the kind, and the text of its value."""
+    """A column of what is written: its name here and in SQL, the kind, the text of its value."""
 
     name: str
+    called: str
     kind: Kind
     text: str
     nullable: bool
@@ -213,6 +226,7 @@ class _View:
         taken: Sequence[str],
         statement: Any,  # noqa: ANN401  a node of sqlglot
         dialect: str,
+        ids: list[str],
     ) -> None:
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
@@ -220,22 +234,38 @@ class _View:
         self.remarks: list[str] = []
         self.rules: list[str] = []
         self.declared: list[str] = []
-        self.ids: list[str] = []
-        self.name, named = "result", []
+        self.ids = ids
+        self.name, named, target_name = "result", [], ""
         if isinstance(statement, exp.Create):
             if str(statement.args.get("kind")).upper() != "VIEW":
                 raise _RefusedError(f"CREATE {statement.args.get('kind')}")
             target = statement.this
-            self.name = snake(target.find(exp.Table).name)
+            target_name = target.find(exp.Table).name
+            self.name = snake(target_name)
             if isinstance(target, exp.Schema):
-                named = [snake(one.name) for one in target.expressions]
+                named = [one.name for one in target.expressions]
             statement = statement.expression
+        # Whoever reads it calls it as SQL does.
+        self.table = target_name or self.name
         self.name = unused(self.name, taken)
+        self.inner: list[str] = []
+        self.key: tuple[str, ...] = ()
+        self._write(known, statement, named)
+
+    def _write(self, known: list[Stored], statement: Any, named: Sequence[str]) -> None:  # noqa: ANN401  as above
+        """Write a rule for each query of the statement, then the declaration."""
         columns: list[_Column] = []
-        for number, select in enumerate(self._selects(statement)):
-            one = _Select(self, known, select, number)
-            found = one.columns(named)
+        waiting, number = [*self._selects(statement)], 0
+        while waiting:
+            one = _Select(self, known, waiting.pop(0), number)
+            if (sides := one.alternatives()) and number + len(waiting) < _MOST_ALTERNATIVES:
+                waiting[:0] = sides
+                continue
+            if sides:
+                raise _RefusedError("so many alternatives of columns that may be NULL")
+            found, number = one.columns(named), number + 1
             columns = columns or found
+            self.key = one.key(found) if number == 1 else ()
             if len(found) != len(columns):
                 raise _RefusedError("a UNION of other columns")
             columns = [
@@ -244,8 +274,8 @@ class _View:
             ]
             head = f"{self.name}({', '.join(each.text for each in found)})"
             rule = once_read(f"{head} :- {', '.join(filter(None, one.body))}.")
-            self.rules.append(f"@[id = {unused(self.name, self.ids)}]\n{rule}")
             self.ids.append(unused(self.name, self.ids))
+            self.rules.append(f"@[id = {self.ids[-1]}]\n{rule}")
         self._declare(columns)
         self._note(known, columns)
 
@@ -262,11 +292,12 @@ class _View:
 
     def _note(self, known: list[Stored], columns: Sequence[_Column]) -> None:
         """Let later statements of the file read this view."""
-        names = tuple(one.name for one in columns)
+        names = tuple(one.called.casefold() for one in columns)
         made = tuple(Column(one.name, one.kind.value, one.kind) for one in columns)
         nullable = frozenset(place for place, one in enumerate(columns) if one.nullable)
-        table = self.name.casefold()
-        known.append(Stored(Predicate(self.name, made), table, names, nullable=nullable))
+        key = {"key": ", ".join(self.key)} if self.key else {}
+        predicate = Predicate(self.name, made, attributes=key)
+        known.append(Stored(predicate, self.table.casefold(), names, nullable=nullable))
 
     def _selects(self, statement: Any) -> Iterator[Any]:  # noqa: ANN401  a node of sqlglot
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
@@ -286,13 +317,13 @@ class _View:
 
     def text(self) -> str:
         """Write declarations, then rules."""
-        return "\n".join([*self.declared, *self.rules, ""])
+        return "\n".join([*self.inner, *self.declared, *self.rules, ""])
 
 
 class _Select:
     """One SELECT: the tables it joins, and the literals of its rule."""
 
-    def __init__(self, view: _View, known: Sequence[Stored], select: Any, number: int) -> None:  # noqa: ANN401  as above
+    def __init__(self, view: _View, known: list[Stored], select: Any, number: int) -> None:  # noqa: ANN401  as above
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
         self.exp = exp
@@ -306,6 +337,7 @@ class _Select:
         self.body: list[str] = []
         self.folds: dict[str, tuple[str, Kind]] = {}
         self.gathers = False
+        self.inside: list[str] = []
         self.rows: dict[str, tuple[str, ...]] = {}
         self._refuse()
         conditions = list(self._joined())
@@ -334,17 +366,20 @@ class _Select:
             )
 
     def _is_asked(self, select: Any) -> bool:  # noqa: ANN401  a node of sqlglot
-        """Tell whether a query is this one, or one that IN or EXISTS of its WHERE asks."""
-        if select is self.select:
-            return True
+        """Tell whether a query is this one, or one that IN or EXISTS of its WHERE asks.
+
+        What is further inside is looked at there.
+        """
         exp, inside = self.exp, select.parent
-        inside = inside.parent if isinstance(inside, exp.Subquery) else inside
+        if select is self.select or select.find_ancestor(exp.Select) is not self.select:
+            return True
+        while isinstance(inside, exp.Subquery | exp.Union):
+            inside = inside.parent
         where = inside.find_ancestor(exp.Where, exp.Select)
         return (
             isinstance(inside, exp.In | exp.Exists)
             and isinstance(where, exp.Where)
             and where.parent is self.select
-            and {name for name, value in select.args.items() if value} <= _OF_INNER
         )
 
     def _joined(self) -> Iterator[Any]:
@@ -371,7 +406,12 @@ class _Select:
         if not isinstance(table, self.exp.Table):
             raise _RefusedError("a query inside of a query")
         wanted = table.name.casefold()
-        named = (one for one in self.known if one.table == wanted)
+        called = snake(table.name)
+        named = (
+            one
+            for one in self.known
+            if one.table == wanted or (one.derived and one.table == called)
+        )
         found = min(named, key=lambda one: one.derived, default=None)
         if found is None:
             near = nearest(wanted, [one.table for one in self.known])
@@ -389,13 +429,61 @@ class _Select:
         else:
             yield condition
 
+    def alternatives(self) -> list[Any]:
+        """Make a query of each side of OR, where a NULL that one side reads leaves the other.
+
+        A rule that reads both columns has no row where one of them has no value.
+        """
+        where = self.select.args.get("where")
+        parts = [] if where is None else list(self._parts(where.this))
+        for condition in self.conditions:
+            if not isinstance(condition, self.exp.Or):
+                continue
+            sides = [condition.left, condition.right]
+            if len({frozenset(self._nulls(one)) for one in self._sides_of(condition)}) == 1:
+                continue
+            if condition not in parts or self._folds(self.select):
+                raise _RefusedError("OR of columns that may be NULL", _ALTERNATIVES, condition)
+            copies = [self.select.copy() for _ in sides]
+            for copy, side in zip(copies, sides, strict=True):
+                kept = [(side if one is condition else one).copy() for one in parts]
+                copy.set("where", self.exp.Where(this=self.exp.and_(*kept)))
+            return copies
+        return []
+
+    def _sides_of(self, condition: Any) -> Iterator[Any]:  # noqa: ANN401  as above
+        """Take a disjunction apart."""
+        while isinstance(condition, self.exp.Paren):
+            condition = condition.this
+        if isinstance(condition, self.exp.Or):
+            yield from self._sides_of(condition.left)
+            yield from self._sides_of(condition.right)
+        else:
+            yield condition
+
+    def _is_mine(self, column: Any) -> bool:  # noqa: ANN401  as above
+        """Tell whether a column is, or may be, one of this query, though it stands further in."""
+        if column.find_ancestor(self.exp.Select) is self.select:
+            return True
+        named = column.table.casefold()
+        return any(
+            _place_of(column.name, use.stored) >= 0 for use in self.uses if named in {"", use.alias}
+        )
+
+    def _nulls(self, condition: Any) -> set[tuple[int, int]]:  # noqa: ANN401  as above
+        """Give the columns of a condition that may be NULL."""
+        columns = condition.find_all(self.exp.Column)
+        places = {self._root(self._of(one)) for one in columns if self._is_mine(one)}
+        there = {self._root(one) for one in self._there()}
+        return {one for one in places if one[1] in self.uses[one[0]].stored.nullable} - there
+
     # ------------------------------------------------------------------------- columns
 
     def _place(self, name: str, use: int) -> tuple[int, int]:
-        columns = self.uses[use].stored.columns
-        if name.casefold() not in columns:
-            self._lacks(name, columns)
-        return use, columns.index(name.casefold())
+        place = _place_of(name, self.uses[use].stored)
+        if place < 0:
+            self._lacks(name, self.uses[use].stored.columns)
+        return use, place
 
     def _lacks(self, name: str, columns: Sequence[str]) -> Never:
         near = nearest(name.casefold(), list(columns))
@@ -405,7 +493,7 @@ class _Select:
     def _first(self, name: str) -> tuple[int, int]:
         """Find the table that has a column that is named without one."""
         for number, use in enumerate(self.uses):
-            if name.casefold() in use.stored.columns:
+            if _place_of(name, use.stored) >= 0:
                 return self._place(name, number)
         return self._lacks(name, [each for use in self.uses for each in use.stored.columns])
 
@@ -512,8 +600,9 @@ class _Select:
         if isinstance(node, exp.Not) and not denied:
             return self._condition(node.this, outside=outside, denied=True)
         if isinstance(node, exp.Or) and not denied:
-            sides = (self._condition(one, outside=outside) for one in (node.left, node.right))
-            return f"({'; '.join(sides)})"
+            sides = [self._condition(one, outside=outside) for one in (node.left, node.right)]
+            # A side that says nothing more than that a column has a value is so in every row.
+            return f"({'; '.join(sides)})" if all(sides) else ""
         if isinstance(node, exp.Exists) or (isinstance(node, exp.In) and node.args.get("query")):
             return self._asked(node, outside=outside, denied=denied)
         if isinstance(node, exp.Is) and not (denied and isinstance(node.expression, exp.Null)):
@@ -521,40 +610,118 @@ class _Select:
         return self._compared(node, outside=outside, denied=denied)
 
     def _asked(self, node: Any, *, outside: bool, denied: bool) -> str:  # noqa: ANN401  as above
-        """Write what a query of one table is asked for as an atom, or the negation of one."""
-        exp = self.exp
-        exists = isinstance(node, exp.Exists)
-        inner = (node.this if exists else node.args["query"]).find(exp.Select)
-        begun = inner.args.get("from_") or inner.args.get("from")
-        where, items = inner.args.get("where"), [one.unalias() for one in inner.expressions]
-        plain = isinstance(items[0], exp.Column | exp.Star | exp.Literal)
-        if begun is None or len(items) != 1 or not plain or exists == (where is None):
-            raise _RefusedError("a query inside of a query", node=inner)
-        use = _Use(self._stored(begun.this), begun.this.alias_or_name.casefold())
-        cells: dict[int, str] = {}
-        for condition in self._parts(where.this) if exists else ():
-            place, other = self._sides(condition, use)
-            if place in cells:
-                raise _RefusedError("a query inside of a query", node=inner)
-            cells[place] = self._cell(other, use, place, outside=outside)
-        if not exists:
-            place = self._inner(items[0], use)
-            cells = {place: self._cell(node.this, use, place, outside=outside)}
+        """Write what a query inside is asked for as an atom, or the negation of one."""
+        exists = isinstance(node, self.exp.Exists)
+        inner = (node.this if exists else node.args["query"]).unnest()
+        outer = None if exists else node.this
+        use, sides = self._of_table(inner, outer) or self._of_view(inner, outer)
+        cells = {
+            place: self._cell(other, use, place, outside=outside) for place, other in sides.items()
+        }
         if denied:
             self._deny(node, use, cells)
         columns = use.stored.predicate.columns
         listed = ", ".join(f"{columns[place].name} = {text}" for place, text in cells.items())
         return f"{'!' if denied else ''}{use.stored.predicate.name}({listed})"
 
+    def _of_table(self, inner: Any, outer: Any) -> tuple[_Use, Mapping[int, Any]] | None:  # noqa: ANN401  as above
+        """Take what a query of one table asks for, where it is equal to something; else nothing."""
+        if {name for name, value in inner.args.items() if value} - _OF_INNER:
+            return None
+        begun, where = inner.args.get("from_") or inner.args.get("from"), inner.args.get("where")
+        items = [one.unalias() for one in inner.expressions]
+        if begun is None or (outer is None) == (where is None) or self._folds(inner):
+            return None
+        use = _Use(self._stored(begun.this), begun.this.alias_or_name.casefold())
+        if outer is not None:
+            place = self._inner(items[0], use) if len(items) == 1 else -1
+            return (use, {place: outer}) if place >= 0 else None
+        found: dict[int, Any] = {}
+        for condition in self._parts(where.this):
+            place, other = self._sides(condition, use)
+            plain = isinstance(other, self.exp.Column | self.exp.Literal)
+            if place < 0 or place in found or not plain:
+                return None
+            found[place] = other
+        return use, found
+
+    def _of_view(self, inner: Any, outer: Any) -> tuple[_Use, Mapping[int, Any]]:  # noqa: ANN401  as above
+        """Make a query inside a view of its own, with the columns that the outer one compares.
+
+        Of each comparison with a column of the outer query the own side becomes a column of it.
+        """
+        exp = self.exp
+        asked, pairs = inner.copy(), [] if outer is None else [(None, outer)]
+        if isinstance(inner, exp.Select):
+            asked, correlated = self._apart(inner)
+            pairs += correlated
+            items = [] if outer is None else [*asked.expressions]
+            if (
+                not pairs
+                or len(items) != (outer is not None)
+                or (correlated and self._folds(inner))
+            ):
+                raise _RefusedError("a query inside of a query", node=inner)
+            names: list[str] = []
+            for one in [*items, *(own for own, _ in correlated)]:
+                names.append(unused(snake(_called(one, one.unalias())), names))
+            chosen = [*(one.unalias() for one in items), *(own.copy() for own, _ in correlated)]
+            listed = [exp.alias_(one, name) for one, name in zip(chosen, names, strict=True)]
+            asked.set("expressions", listed)
+            asked.set("distinct", exp.Distinct())
+        elif outer is None:
+            raise _RefusedError("a query inside of a query", node=inner)
+        table = next(one.name for one in inner.find_all(exp.Table))
+        taken = [self.view.name, *(one.predicate.name for one in self.known)]
+        name = unused(f"{self.view.name}_{snake(table)}", taken)
+        made = exp.Create(kind="VIEW", this=exp.to_table(name), expression=asked)
+        view = _View(self.known, taken, made, self.view.dialect, self.view.ids)
+        self.view.inner.append(view.text())
+        self.view.remarks += view.remarks
+        self.inside.append(name)
+        return _Use(self.known[-1], name), {at: other for at, (_, other) in enumerate(pairs)}
+
+    def _apart(self, inner: Any) -> tuple[Any, list[tuple[Any, Any]]]:  # noqa: ANN401  as above
+        """Take the comparisons with columns of the outer query out of an inner one."""
+        exp, arguments = self.exp, inner.args
+        begun = arguments.get("from_") or arguments.get("from")
+        if begun is None:
+            raise _RefusedError("a query inside of a query", node=inner)
+        tables = [begun.this, *(one.this for one in arguments.get("joins") or ())]
+        uses = [_Use(self._stored(one), one.alias_or_name.casefold()) for one in tables]
+
+        def own(column: Any) -> bool:  # noqa: ANN401  as above
+            return any(self._inner(column, use) >= 0 for use in uses)
+
+        kept, pairs, where = [], [], arguments.get("where")
+        for condition in [] if where is None else self._parts(where.this):
+            columns = condition.find_all(exp.Column)
+            mine = [one for one in columns if one.find_ancestor(exp.Select) is inner]
+            if all(map(own, mine)):
+                kept.append(condition.copy())
+                continue
+            sides = [condition.left, condition.right] if isinstance(condition, exp.EQ) else []
+            if len(sides) != 2 or sides[0] not in mine or sides[1] not in mine:  # noqa: PLR2004  two sides
+                raise _RefusedError("a query inside of a query", _OUTWARD, condition)
+            sides.sort(key=own, reverse=True)
+            if not own(sides[0]):
+                raise _RefusedError("a query inside of a query", _OUTWARD, condition)
+            pairs.append((sides[0], sides[1]))
+        asked = inner.copy()
+        asked.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+        return asked, pairs
+
+    def _folds(self, select: Any) -> bool:  # noqa: ANN401  as above
+        """Tell whether a query gives totals."""
+        folds = (
+            type(each).__name__ in _FOLDED for one in select.expressions for each in one.walk()
+        )
+        return bool(select.args.get("group") or select.args.get("having")) or any(folds)
+
     def _inner(self, column: Any, use: _Use) -> int:  # noqa: ANN401  as above
         """Find the place of a column of a query that is asked; -1 where it is none of its table."""
-        if not isinstance(column, self.exp.Column) or column.table.casefold() not in {
-            "",
-            use.alias,
-        }:
-            return -1
-        names = use.stored.columns
-        return names.index(column.name.casefold()) if column.name.casefold() in names else -1
+        mine = isinstance(column, self.exp.Column) and column.table.casefold() in {"", use.alias}
+        return _place_of(column.name, use.stored) if mine else -1
 
     def _sides(self, condition: Any, use: _Use) -> tuple[int, Any]:  # noqa: ANN401  as above
         """Take a column of a query that is asked, and what it is equal to, which is outside."""
@@ -564,11 +731,11 @@ class _Select:
                 place = self._inner(side, use)
                 if place >= 0 and self._inner(other, use) < 0:
                     return place, other
-        raise _RefusedError("a query inside of a query", node=condition)
+        return -1, None
 
     def _cell(self, node: Any, use: _Use, place: int, *, outside: bool) -> str:  # noqa: ANN401  as above
         """Write what a column of a query that is asked is equal to: a column, or a constant."""
-        if place < 0 or not isinstance(node, self.exp.Column | self.exp.Literal):
+        if not isinstance(node, self.exp.Column | self.exp.Literal):
             raise _RefusedError("a query inside of a query", node=node)
         text, kind = self._value(node, outside=outside)
         wanted = use.stored.predicate.columns[place].kind
@@ -585,6 +752,9 @@ class _Select:
             if place in use.stored.nullable:
                 alias = unused(f"other_{table}", [one.alias for one in self.uses])
                 column, outer = use.stored.columns[place], self._qualified(node.this)
+                if use.stored.predicate.name in self.inside:
+                    hint = f"write `{column} IS NOT NULL` into the inner query, if that is meant"
+                    raise _RefusedError("NOT IN, where one NULL inside leaves no row,", hint, node)
                 what = f"NOT IN, where one NULL in `{table}.{column}` leaves no row,"
                 hint = "where NULL there should not count, write"
                 hint += f" `NOT EXISTS (SELECT 1 FROM {table} {alias} WHERE"  # noqa: S608
@@ -645,8 +815,7 @@ class _Select:
         """Give the columns of the head; the body is made with them."""
         items = [each for one in self.select.expressions for each in self._starred(one)]
         group = self._group(items)
-        folding = any(type(one).__name__ in _FOLDED for item in items for one in item.walk())
-        if self.select.args.get("having") or self.select.args.get("group") or folding:
+        if self._folds(self.select):
             self._gather(group)
         else:
             self.body = [self._condition(one) for one in self.conditions]
@@ -655,9 +824,9 @@ class _Select:
         for number, item in enumerate(items):
             inner = item.this if isinstance(item, self.exp.Alias) else item
             text, kind = self._value(inner, outside=outside)
-            wish = named[number] if number < len(named) else snake(_called(item, inner))
-            name = unused(wish, [one.name for one in found])
-            found.append(_Column(name, kind, text, self._may_be_null(inner)))
+            called = named[number] if number < len(named) else _called(item, inner)
+            name = unused(snake(called), [one.name for one in found])
+            found.append(_Column(name, called, kind, text, self._may_be_null(inner)))
         having = self.select.args.get("having")
         tests = [] if having is None else list(self._parts(having.this))
         after = [self._condition(one, outside=True) for one in tests]
@@ -671,26 +840,86 @@ class _Select:
             self.body = [*self._atoms(), *self.body]
         return found
 
+    def key(self, columns: Sequence[_Column]) -> tuple[str, ...]:
+        """Name the columns that tell the rows of what is written apart, as SQL has them."""
+        named = {one.text: one.name for one in columns if not one.nullable}
+        if self.gathers:
+            wanted = [f"?{one}" for one in self.grouped]
+        elif self.select.args.get("distinct"):
+            wanted = [one.text for one in columns]
+        else:
+            keys = [(n, at) for n, use in enumerate(self.uses) for at in use.stored.predicate.key]
+            given = [one for one in keys if f"?{self.names.get(self._root(one), '')}" in named]
+            if self._undetermined(given) is not None:
+                return ()
+            wanted = [f"?{self.names[self._root(one)]}" for one in given]
+            wanted = list(dict.fromkeys(wanted))
+        return tuple(named[one] for one in wanted) if {*wanted} <= named.keys() else ()
+
     def _may_be_null(self, node: Any) -> bool:  # noqa: ANN401  as above
         """Tell whether SQL may have NULL as the value of an expression."""
         folds = {type(one).__name__ for one in node.walk()} & _FOLDED.keys()
         places = [self._of(one) for one in node.find_all(self.exp.Column)]
-        within = any(place in self.uses[use].stored.nullable for use, place in places)
+        there = {self._root(one) for one in self._there()}
+        within = any(
+            place in self.uses[use].stored.nullable and self._root((use, place)) not in there
+            for use, place in places
+        )
         return bool(folds - {"Count"}) or (within and not folds)
+
+    def _there(self) -> Iterator[tuple[int, int]]:
+        """Yield the columns that are NULL in no row that a condition of the query keeps."""
+        exp = self.exp
+        for one in self.conditions:
+            there = isinstance(one, exp.Not) and isinstance(one.this, exp.Is)
+            there = there and isinstance(one.this.expression, exp.Null)
+            sides = [one.this.this] if there else []
+            sides = [one.left, one.right] if type(one).__name__ in _COMPARED else sides
+            yield from (self._of(side) for side in sides if isinstance(side, exp.Column))
+        yield from self.same
+        yield from self.same.values()
 
     def _remark(self, items: Sequence[Any], *, merged: bool) -> None:
         """Say where equal rows, which SQL tells apart, are one row here."""
         if not merged or self.select.args.get("distinct"):
             return
-        chosen = {self._root(self._of(one)) for one in items if isinstance(one, self.exp.Column)}
-        for number, use in enumerate(self.uses):
-            key = use.stored.predicate.key
-            if not key or not all(self._root((number, place)) in chosen for place in key):
-                name = use.stored.predicate.name
-                self.view.remarks.append(
-                    f"equal rows of `{self.view.name}` are one row: it has no key of `{name}`"
-                )
-                return
+        given = [one.unalias() for one in items]
+        chosen = [self._of(one) for one in given if isinstance(one, self.exp.Column)]
+        lacking = self._undetermined(chosen)
+        if lacking is not None:
+            self.view.remarks.append(
+                f"equal rows of `{self.view.name}` are one row: it has no key of"
+                f" `{lacking.stored.predicate.name}`"
+            )
+
+    def _undetermined(self, chosen: Sequence[tuple[int, int]]) -> _Use | None:
+        """Find a table of which several rows may go with one row of these columns.
+
+        A key says which row it is, and what equals one of its columns is known with it.
+        """
+        known = {self._root(one) for one in (*chosen, *self._constant())}
+        waiting = dict(enumerate(self.uses))
+        while waiting:
+            told = [
+                number
+                for number, use in waiting.items()
+                if (key := use.stored.predicate.key)
+                and known.issuperset(self._root((number, place)) for place in key)
+            ]
+            if not told:
+                return next(iter(waiting.values()))
+            for number in told:
+                use = waiting.pop(number)
+                known |= {self._root((number, at)) for at in range(use.stored.predicate.arity)}
+        return None
+
+    def _constant(self) -> Iterator[tuple[int, int]]:
+        """Yield the columns that equal a constant."""
+        exp = self.exp
+        for one in self.conditions:
+            sides = (one.left, one.right) if isinstance(one, exp.EQ) else ()
+            if any(isinstance(side, exp.Literal) for side in sides):
+                yield from (self._of(side) for side in sides if isinstance(side, exp.Column))
 
     def _remark_letters(self, said: str, kind: Kind, *, ordered: bool = False) -> None:
         """Say where texts are compared in another way: rules compare them letter by letter."""
@@ -749,7 +978,11 @@ class _Select:
             return None
         tested = [args.get("where"), args.get("having"), *args.get("joins", ())]
         compared = {
-            one.name.casefold() for part in tested if part for one in part.find_all(exp.Column)
+            one.name.casefold()
+            for part in tested
+            if part
+            for one in part.find_all(exp.Column)
+            if one.find_ancestor(exp.Select) is self.select
         }
         given = [*self.select.expressions, *filter(None, [args.get("group")])]
         found = (one for part in given for one in part.find_all(exp.Column))
@@ -891,6 +1124,12 @@ class _Select:
             )
             found.append(f"{use.stored.predicate.name}({cells})")
         return found
+
+
+def _place_of(name: str, stored: Stored) -> int:
+    """Find the place of a column by its name in SQL; -1 where a table has none."""
+    wanted = (name.casefold(), snake(name)) if stored.derived else (name.casefold(),)
+    return next((stored.columns.index(one) for one in wanted if one in stored.columns), -1)
 
 
 def _called(item: Any, inner: Any) -> str:  # noqa: ANN401  nodes of sqlglot

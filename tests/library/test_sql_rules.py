@@ -72,6 +72,54 @@ NAMED: Final = {
         "SELECT o.id FROM owner o WHERE NOT EXISTS"
         " (SELECT 1 FROM animal o2 WHERE o2.owner = o.id AND o2.kind = 'dog')"
     ),
+    "in a query with a condition": (
+        "SELECT name FROM owner WHERE id IN (SELECT owner FROM animal WHERE weight > 5)"
+    ),
+    "not in a query with a condition": (
+        "SELECT id FROM owner WHERE id NOT IN (SELECT owner FROM animal WHERE weight > 5)"
+    ),
+    "not in what is there": (
+        "SELECT id FROM animal a WHERE kind NOT IN (SELECT city FROM owner WHERE city IS NOT NULL)"
+    ),
+    "in a join": (
+        "SELECT name FROM owner WHERE id IN (SELECT a.owner FROM animal a JOIN visit v"
+        " ON v.animal = a.id WHERE v.cost >= 50 AND a.kind LIKE 'd%')"
+    ),
+    "in groups": (
+        "SELECT id FROM animal WHERE id IN"
+        " (SELECT animal FROM visit GROUP BY animal HAVING COUNT(*) > 1)"
+    ),
+    "in a union": (
+        "SELECT id FROM owner WHERE id IN"
+        " (SELECT owner FROM animal WHERE weight < 9 UNION SELECT number + 1 FROM visit)"
+    ),
+    "in what is calculated": "SELECT id FROM owner WHERE id IN (SELECT owner + 1 FROM animal)",
+    "in a query about the row": (
+        "SELECT o.id FROM owner o WHERE 'dog' IN"
+        " (SELECT kind FROM animal WHERE owner = o.id AND weight > 5)"
+    ),
+    "exists beside a condition": (
+        "SELECT o.id FROM owner o WHERE EXISTS"
+        " (SELECT 1 FROM animal a WHERE a.owner = o.id AND (a.weight > 5 OR a.kind = 'cat'))"
+    ),
+    "does not exist beside a condition": (
+        "SELECT a.id FROM animal a WHERE NOT EXISTS"
+        " (SELECT 1 FROM visit v WHERE v.animal = a.id AND v.cost > 10 AND v.number = 1)"
+    ),
+    "does not exist in a join": (
+        "SELECT o.name FROM owner o WHERE NOT EXISTS (SELECT 1 FROM animal a, visit v"
+        " WHERE v.animal = a.id AND a.owner = o.id AND v.cost > 20)"
+    ),
+    "a query in a query in a query": (
+        "SELECT id FROM owner WHERE id IN (SELECT owner FROM animal WHERE weight > 1 AND id IN"
+        " (SELECT animal FROM visit WHERE cost > 20))"
+    ),
+    "alternatives of what may be NULL": (
+        "SELECT id, owner FROM animal WHERE kind = 'cat' OR weight > 5 OR id IS NOT NULL"
+    ),
+    "one or the other": (
+        "SELECT id FROM owner WHERE id = 3 OR id IN (SELECT owner FROM animal WHERE weight > 20)"
+    ),
     "nothing in a group": "SELECT kind, COUNT(*) FROM animal WHERE id > 90 GROUP BY kind",
 }
 REFUSED: Final = {
@@ -79,7 +127,18 @@ REFUSED: Final = {
     "SELECT id FROM owner LIMIT 3": "LIMIT",
     "SELECT id FROM owner WHERE city IS NULL": "NULL",
     "SELECT id FROM owner WHERE id = (SELECT MAX(owner) FROM animal)": "a query inside of a query",
-    "SELECT id FROM owner WHERE id IN (SELECT owner + 1 FROM animal)": "a query inside of a query",
+    "SELECT id FROM owner o WHERE EXISTS (SELECT 1 FROM animal a WHERE a.weight > o.id)": (
+        "only `=` may compare a column of the inner query with one of the outer"
+    ),
+    "SELECT COUNT(*) FROM animal WHERE kind = 'cat' OR weight > 5": "make a view of each side",
+    "SELECT id FROM owner WHERE EXISTS (SELECT 1 FROM visit WHERE cost > 5)": "a query inside of a",
+    "SELECT id FROM owner WHERE id IN (SELECT animal FROM visit LIMIT 1)": "LIMIT",
+    "SELECT id FROM owner WHERE id NOT IN (SELECT weight FROM animal WHERE id > 1)": (
+        "write `weight IS NOT NULL` into the inner query"
+    ),
+    "SELECT id FROM owner o WHERE id IN (SELECT COUNT(*) FROM animal WHERE owner = o.id)": (
+        "a query inside of a query"
+    ),
     "SELECT id FROM owner WHERE EXISTS (SELECT COUNT(*) FROM animal WHERE owner = 9)": "a query in",
     "SELECT id FROM owner WHERE id IN (SELECT kind FROM animal)": "compared as number and symbol",
     "SELECT id FROM animal WHERE weight NOT IN (SELECT weight FROM animal)": (
@@ -322,3 +381,29 @@ def test_what_sql_does_with_null_is_told_as_it_is(
     assert any("SQL keeps a row, or a group, whose `people`" in one for one in told) is kept
     said = any("SQL leaves out what is NULL in `people`" in one for one in told)
     assert said is (left_out and null == "maybe")
+
+
+NAMES: Final = """\
+CREATE VIEW v1_Heavy AS SELECT id AS "AnimalId", owner FROM animal WHERE weight > 5;
+CREATE VIEW "perOwner" AS SELECT owner, COUNT(*) AS "howMany" FROM V1_HEAVY GROUP BY owner;
+CREATE VIEW Many AS SELECT animalid FROM v1_heavy h JOIN perowner p ON p.owner = h.owner
+  WHERE p.howmany > 1;
+CREATE VIEW Total AS SELECT COUNT(*) AS n FROM PerOwner;
+"""
+
+
+def test_a_view_is_read_by_its_name_in_sql_and_keeps_its_key(clinic: Path) -> None:
+    own, later = clinic / "rules" / "own.dl", clinic / "rules" / "later.dl"
+    done = imported(clinic, NAMES, "--output", "rules/own.dl")
+    try:
+        assert (done.code, "has no key" in done.out) == (0, False), done
+        assert "it has no key" not in done.out + done.err
+        text = "CREATE VIEW later AS SELECT HowMany FROM PerOwner WHERE HowMany > 1"
+        assert imported(clinic, text, "--output", "rules/later.dl").code == 0
+        with Session(clinic) as session:
+            found = [session.query(goal).rows for goal in ("many(?a)", "total(?n)", "later(?n)")]
+    finally:
+        own.unlink()
+        later.unlink(missing_ok=True)
+    rows = [sorted(one.values[0] for one in each if one.verdict in CERTAIN) for each in found]
+    assert rows == [[], [3], []]
