@@ -196,7 +196,8 @@ def _formatted(
 
 def _write(chosen: Format | None, output: str | None, content: bytes, *, quiet: bool) -> None:
     if output is not None:
-        write_file(output, content, last=True, private=True)
+        # A report is there to be given away: who has let others read the file means so.
+        write_file(output, content, last=True, private=not Path(output).exists())
         if not quiet:
             note(f"written: {output} ({'certificate' if chosen is None else chosen.name})")
     elif chosen is not None and chosen.binary:

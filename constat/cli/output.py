@@ -253,15 +253,15 @@ def read_file(path: str, most: int) -> bytes:
 def write_file(path: str, content: bytes, *, last: bool = False, private: bool = False) -> None:
     """Write a file atomically: beside the target, to the disk, then into place.
 
-    `last` where the command has nothing left to do: an interruption comes too late then. A new
-    file that is `private` may be read by its owner alone.
+    `last` where the command has nothing left to do: an interruption comes too late then. A file
+    that is `private` may be read by its owner alone, whoever could read the one that was there.
     """
     with replacing(path, last=last, private=private) as stream:
         stream.write(content)
 
 
 def write_certificate(path: str, content: bytes) -> None:
-    """Write a certificate, which holds rows of sources: a new file is its owner's alone."""
+    """Write a certificate, which holds rows of sources: the file is its owner's alone."""
     write_file(path, content, private=True)
 
 
@@ -289,7 +289,7 @@ def replacing(path: str, *, last: bool = False, private: bool = False) -> Iterat
                 yield stream
         else:
             target = Path(os.path.realpath(path))
-            mode = None if private and not target.exists() else _mode(target)
+            mode = None if private else _mode(target)
             with replaced(target, mode, last=last) as stream:
                 yield stream
     except OSError as problem:

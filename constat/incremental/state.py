@@ -60,7 +60,8 @@ class StateFile:
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
         if self._driver is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # DuckDB makes its files by itself, so what is for its owner alone is their folder.
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 self._driver = set_up_duckdb(
                     duckdb.connect(str(self.path), config={"enable_external_access": "false"})

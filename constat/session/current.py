@@ -591,7 +591,7 @@ def log_changes(state: Path) -> Receiving:
         moment = now()
         lines = "".join(f"{json.dumps({'time': moment, **one.told()})}\n" for one in found)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = _locked(path)
             with os.fdopen(descriptor, "r+b", buffering=0) as file:
                 # Whoever was killed while it wrote has left half a line.

@@ -50,7 +50,6 @@ _FORM: Final = Form(
     0x434E5341,  # "CNSA"
     1,
     tuple(_SCHEMA.split(";")),
-    private=True,
     durable=False,
     shrinks=True,
 )

@@ -57,7 +57,6 @@ _FORM: Final = Form(
     0x434E5343,  # "CNSC"
     zlib.crc32(_SCHEMA.encode()) & 0x7FFFFFFF,
     tuple(_SCHEMA.split(";")),
-    private=True,
     durable=False,
 )
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})

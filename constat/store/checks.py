@@ -23,7 +23,7 @@ _NAME: Final = "checks.sqlite"
 _SCHEMA: Final = (
     "CREATE TABLE differences (query TEXT PRIMARY KEY, why TEXT NOT NULL, found_at TEXT NOT NULL)"
 )
-_FORM: Final = Form("record of checks", 0x434E5343, 1, (_SCHEMA,), private=True)
+_FORM: Final = Form("record of checks", 0x434E5343, 1, (_SCHEMA,))
 _MOST: Final = 1_000
 
 

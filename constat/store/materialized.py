@@ -29,7 +29,7 @@ from constat.diagnostics.interruption import committing
 from constat.frozen import frozen
 from constat.logic import Kind, MadeBy, NullCell, NullPolicy, Value, format_value, parse_value
 from constat.store.replacing import Scratch
-from constat.store.state_file import LOCKS, alone
+from constat.store.state_file import LOCKS, alone, make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ class MaterializedStore:
         try:
             with Scratch(self._folder, hidden=True) as place:
                 made = place.path / target.name
-                shutil.copyfile(target, made)
+                shutil.copy(target, made)
                 judged = replace(result, check=check)
                 with closing(sqlite3.connect(made, isolation_level=None)) as connection:
                     connection.execute("UPDATE meta SET about = ?", (_about(judged),))
@@ -240,6 +240,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 def _write(path: Path, result: KeptResult, rows: Iterable[Row]) -> int:
     kinds = result.kinds
     names = _names(kinds)
+    make_private(path)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         # Nobody sees the file before it is whole, so it needs no journal of its own.
         connection.execute("PRAGMA journal_mode = OFF")

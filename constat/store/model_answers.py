@@ -93,9 +93,7 @@ CREATE TABLE told (
 CREATE INDEX by_reply ON told (reply)
 """
 # What was asked and told is for those who may read the project's data, and it was paid for.
-_FORM: Final = Form(
-    "store of model answers", 0x434E4D41, 1, tuple(_SCHEMA.split(";")), private=True
-)
+_FORM: Final = Form("store of model answers", 0x434E4D41, 1, tuple(_SCHEMA.split(";")))
 _COLUMNS: Final = (
     "id, prompt, task, model, at, request, response, digest, usable, read, cached, stored, written,"
     " cost, seconds"

@@ -44,7 +44,7 @@ CREATE TABLE keys (
 CREATE INDEX by_answer ON keys (answer)
 """
 # Rows of a source are for those who may read it.
-_FORM: Final = Form("record of answers", 0x434E5352, 1, tuple(_SCHEMA.split(";")), private=True)
+_FORM: Final = Form("record of answers", 0x434E5352, 1, tuple(_SCHEMA.split(";")))
 _LISTED: Final = "id, predicate, pattern, source, keys, rows, recorded_at, size"
 
 

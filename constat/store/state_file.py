@@ -193,17 +193,15 @@ class OtherVersionError(NotOursError):
 class Form:
     """What a file is: its name for people, the two numbers in its header, and its tables.
 
-    A `private` file is made for its owner alone, whatever other files of the folder are. What was
-    written last survives a crash of the machine where the file is `durable`; it is whole in any
-    case. A file that `shrinks` can give pages back. Files of an `older` version get the tables
-    that they lack: each statement does nothing where its table is there.
+    What was written last survives a crash of the machine where the file is `durable`; it is whole
+    in any case. A file that `shrinks` can give pages back. Files of an `older` version get the
+    tables that they lack: each statement does nothing where its table is there.
     """
 
     name: str
     application: int
     version: int
     statements: tuple[str, ...] = field(repr=False)
-    private: bool = False
     durable: bool = True
     shrinks: bool = False
     older: tuple[int, ...] = ()
@@ -242,7 +240,7 @@ class Form:
 
 
 class StateFile:
-    """The file; it is created by the first write."""
+    """The file; it is created by the first write, for its owner alone."""
 
     def __init__(self, path: Path, form: Form, wait: float = WAIT_SECONDS) -> None:
         self.path = path
@@ -258,8 +256,7 @@ class StateFile:
         if self.path.exists() and (frozen := self._frozen()):
             return self._connected(f"?mode=ro{frozen}", self._form.is_ours, shared=shared)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        if self._form.private:
-            make_private(self.path)
+        make_private(self.path)
         return self._connected("?mode=rwc", self._form.prepare, shared=shared)
 
     @contextmanager

@@ -274,7 +274,12 @@ class DuckBackend:
         until = time.monotonic() + WAIT_SECONDS
         while True:
             try:
-                return set_up_duckdb(duckdb.connect(str(self._path), config=settings))
+                is_new = not self._path.exists()
+                driver = duckdb.connect(str(self._path), config=settings)
+                if is_new:
+                    # DuckDB takes no empty file for a new one.
+                    self._path.chmod(0o600)
+                return set_up_duckdb(driver)
             except duckdb.IOException as problem:
                 if "lock" not in str(problem).lower() or time.monotonic() > until:
                     raise

@@ -116,7 +116,7 @@ def test_a_certificate_replaces_the_target_of_a_link(still_shop: Path, tmp_path:
     assert prove(still_shop, link) == 0
     assert link.is_symlink()
     assert json.loads(target.read_text())["header"]["verdict"] == "PROVED"
-    assert target.stat().st_mode & 0o777 == 0o640
+    assert target.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_new_certificate_may_be_read_by_its_owner_alone(still_shop: Path, tmp_path: Path) -> None:

@@ -240,11 +240,20 @@ def test_a_check_of_the_rules_names_the_columns_that_none_of_them_uses(folder: P
 
 def test_a_certificate_is_for_its_owner_alone(folder: Path) -> None:
     certificate = folder / "own.json"
-    for mode in (0o600, 0o640):
+    for _ in range(2):
         run("prove", "owes(P1)", "--project", folder, "--certificate", certificate)
-        assert certificate.stat().st_mode & 0o777 == mode
-        # Who lets others read it means so.
-        certificate.chmod(0o640)
+        assert certificate.stat().st_mode & 0o777 == 0o600
+        # Another proof has other rows: whoever may read the last one may not read this one.
+        certificate.chmod(0o644)
+
+
+def test_a_report_stays_open_for_those_who_may_read_it(folder: Path) -> None:
+    certificate, page = folder / "own.json", folder / "own.md"
+    run("prove", "owes(P1)", "--project", folder, "--certificate", certificate)
+    for mode in (0o600, 0o644):
+        assert run("export", certificate, "--to", "markdown", "-o", page).code == 0
+        assert page.stat().st_mode & 0o777 == mode
+        page.chmod(0o644)
 
 
 def test_the_page_says_that_a_cell_was_not_read(folder: Path) -> None:

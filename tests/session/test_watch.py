@@ -324,6 +324,7 @@ def test_a_log_has_every_change_with_its_time(things: Path) -> None:
     words = (*kept, "--on-change", "log")
     run(*words)
     log = things / ".constat" / "current" / "changes.jsonl"
+    assert log.parent.stat().st_mode & 0o777 == 0o700
     assert not log.exists()
     change(things, "INSERT INTO pair VALUES ('e', 'g')")
     assert run(*words).code == 0

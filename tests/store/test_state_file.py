@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FORM: Final = Form("store of words", 0x1234, 2, ("CREATE TABLE words (word TEXT)",))
-PRIVATE: Final = Form("store of secrets", 0x1235, 1, FORM.statements, private=True)
 
 
 def said(file: StateFile, *words: str) -> list[str]:
@@ -83,16 +82,16 @@ def test_a_folder_that_another_program_makes_meanwhile_is_no_read_only_one(
         connection.execute("INSERT INTO words VALUES ('a')")
 
 
-def test_a_private_file_is_its_owners(tmp_path: Path) -> None:
+def test_a_file_is_its_owners_until_others_are_let_in(tmp_path: Path) -> None:
+    path = tmp_path / "words"
     mask = os.umask(0o022)
     try:
-        modes = []
-        for name, form in (("words", FORM), ("secrets", PRIVATE)):
-            said(StateFile(tmp_path / name, form))
-            modes.append((tmp_path / name).stat().st_mode & 0o777)
+        for mode in (0o600, 0o640):
+            said(StateFile(path, FORM))
+            assert path.stat().st_mode & 0o777 == mode
+            path.chmod(0o640)
     finally:
         os.umask(mask)
-    assert modes == [0o644, 0o600]
 
 
 @pytest.mark.parametrize(

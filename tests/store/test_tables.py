@@ -270,6 +270,7 @@ def test_what_a_crash_has_left_is_swept(tmp_path: Path, monkeypatch: pytest.Monk
     assert store.path(whole) is not None
     assert (store.table("t", at=1), store.table("t")) == (large[0], large[3])
     assert (other.table("t"), other.table("u")) == (large[1], large[2])
+    assert next(tmp_path.rglob("other.duckdb")).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_whose_row_was_kept_is_no_waste(
