@@ -1310,12 +1310,14 @@ class Access:
         if self.anybody is not None:
             return self.anybody
         scheme, _, token = authorization.partition(" ")
+        # No other blank than this one is left out of a token, as in front of other servers.
+        token = token.strip(" ")
         if scheme.lower() != "bearer":
             return None
-        found = self.tokens.get(hashlib.sha256(token.strip().encode()).hexdigest())
+        found = self.tokens.get(hashlib.sha256(token.encode()).hexdigest())
         if found is not None or self.issuer is None:
             return found
-        caller = self.issuer.caller(token.strip())
+        caller = self.issuer.caller(token)
         if any(caller.name == one.name for one in self.tokens.values()):
             raise DeniedError("its name is that of somebody with a token of this server")
         return caller

@@ -33,6 +33,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from constat.apis.shapes import members_once
 from constat.evaluation import spans
 from constat.proof.report.page import page_style, report_scripts
 from constat.server.operations import (
@@ -819,11 +820,11 @@ async def _body(request: Request) -> dict[str, Any]:
         if len(content) > MOST_BODY:
             raise _Refusal(413, f"the body is longer than {MOST_BODY:,} bytes")
     try:
-        given = json.loads(content or b"{}", parse_float=_number)
+        given = json.loads(content or b"{}", parse_float=_number, object_pairs_hook=members_once)
         # Half a surrogate pair is no character, and could be written nowhere.
         json.dumps(given, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise _Refusal(400, "the body is no JSON") from None
+        raise _Refusal(400, "the body is no JSON, or has a name twice") from None
     if not isinstance(given, dict):
         raise _Refusal(400, "the body has to be a JSON object")
     return given

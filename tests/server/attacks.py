@@ -30,6 +30,8 @@ class Call:
     role: str = VIEWER
     method: str = "POST"
     headers: tuple[tuple[str, str], ...] = ()
+    content: bytes | None = None
+    """The body as it is sent, in place of `body`."""
 
 
 @dataclass(frozen=True)
@@ -1048,4 +1050,106 @@ SHAPES: Final = (
     ),
 )
 
-ATTACKS: Final = (*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE, *ACROSS_ROLES)
+# How a request is written: paths, methods, bodies and headers that two readers take otherwise.
+
+TYPED: Final = ("Content-Type", "application/json")
+FORM: Final = ("Content-Type", "application/x-www-form-urlencoded")
+TEXT: Final = ("Content-Type", "text/plain")
+BLOCKED: Final = "blocked(C2)"
+ALSO_ADMIN: Final = ("Admin", "admin ")
+"""Names of tokens that read like `admin`."""
+
+
+def written(
+    name: str,
+    path: str,
+    content: bytes = b"{}",
+    /,
+    role: str = VIEWER,
+    **how: Any,  # noqa: ANN401
+) -> Attack:
+    """Give a request that is refused, whose body is sent as it stands."""
+    headers = how.pop("headers", ())
+    if not any(key == "Content-Type" for key, _ in headers):
+        headers = (TYPED, *headers)
+    return Attack(name, (Call(path, {}, role, headers=headers, content=content, **how),), True)
+
+
+def headed(name: str, *headers: tuple[str, str], role: str = VIEWER) -> Attack:
+    return written(name, "/v1/log", role=role, headers=headers)
+
+
+AS_WRITTEN: Final = (
+    *(
+        written(f"the log at {path}", path)
+        for path in (
+            *("/v1//log", "/v1/log/", "/v1/%6Cog", "//v1/log", "/v1/log%00", "/v1/facts/../log"),
+            *("/V1/LOG", "/v1/log;role=admin", "/v1/log?role=admin", "/v1/%2e%2e/v1/log"),
+        )
+    ),
+    *(
+        written(f"the log by {method}", "/v1/log", method=method)
+        for method in ("OPTIONS", "TRACE", "PATCH", "HEAD", "DELETE", "LOG")
+    ),
+    written("a goal that stands twice", "/v1/prove", b'{"goal": "north(C1)", "goal": "known(C3)"}'),
+    written("the log in UTF-16", "/v1/log", "{}".encode("utf-16")),
+    written("a role that stands twice", "/v1/log", b'{"start": 0, "start": 1}', ADMIN),
+    headed("another body than is said", ("Content-Encoding", "gzip")),
+    headed("a token for a proxy", ("Proxy-Authorization", "Bearer token-of-admin")),
+    headed("a token in a header beside", ("X-Authorization", "Bearer token-of-admin")),
+    headed("a token and more", ("Authorization", "Bearer token-of-admin x"), role=NOBODY),
+    headed("a token behind a blank", ("Authorization", "Bearer \xa0token-of-admin"), role=NOBODY),
+    headed("two headers, of which one is an admin's", ("Authorization", "Bearer token-of-admin")),
+    written("a mutation as a form", "/graphql", b"query=mutation{x}", ADMIN, headers=(FORM,)),
+    written(
+        "a mutation as a text", "/graphql", b'{"query": "{caller{name}}"}', ADMIN, headers=(TEXT,)
+    ),
+    written("a mutation by GET", '/graphql?query=mutation{state(fact:"a(1)"){fact}}', method="GET"),
+    written("a list of documents as it is", "/graphql", b'[{"query": "{log{total}}"}]'),
+    written("a subscription by GET", "/graphql?query=subscription{x}", method="GET"),
+    # What is supposed is not compared with what is hidden.
+    supposes("a hidden fact is supposed", "ok(C2)", add=["blocked(C2)"]),
+    supposes("a fact is supposed and taken away", "ok(C2)", add=[BLOCKED], remove=[BLOCKED]),
+    # References and cursors of another of the same role.
+    Attack(
+        "a cursor of another analyst",
+        (Call("/v1/query/more", {"cursor": "@cursor"}, "Ada"),),
+        refused=True,
+        before=(Call("/v1/query", {"query": "placed(?o, ?c, ?a)", "most": 1}, "clerk"),),
+    ),
+    Attack(
+        "a certificate of another analyst",
+        (Call("/v1/verify", {"certificate": "@certificate"}, "Ada"),),
+        refused=True,
+        before=(Call("/v1/prove", {"goal": "placed(1, C1, 100)"}, "clerk"),),
+    ),
+    # Four eyes of one person with two spellings.
+    *(
+        Attack(
+            f"a draft is approved by {name!r}",
+            (Call("/v1/drafts/approve", {"name": "@draft", "reason": "so"}, name),),
+            refused=True,
+            before=(HANDED_IN,),
+        )
+        for name in ALSO_ADMIN
+    ),
+)
+
+
+def of_a_twin(made: dict[str, str]) -> tuple[Attack, ...]:
+    """Give attacks with certificates of another project: the same rules, and rows of a guess."""
+    return tuple(
+        Attack(f"{name} of a twin: {goal}", (Call(path, body),), refused)
+        for goal, certificate in made.items()
+        for name, path, body, refused in (
+            ("a difference", "/v1/diff", {"before": certificate}, False),
+            ("a check", "/v1/verify", {"certificate": certificate}, False),
+            ("the sources", "/v1/verify", {"certificate": certificate, "sources": True}, True),
+            ("an export", "/v1/export", {"certificate": certificate, "to": "markdown"}, False),
+        )
+    )
+
+
+ATTACKS: Final = (
+    *(*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE, *ACROSS_ROLES, *AS_WRITTEN),
+)

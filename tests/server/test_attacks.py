@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from constat import Session
 from tests.server.attacks import (
+    ALSO_ADMIN,
     ATTACKS,
     LOWERED,
     MODEL,
@@ -20,6 +22,7 @@ from tests.server.attacks import (
     SHAPES,
     Attack,
     Call,
+    of_a_twin,
     tells,
 )
 from tests.server.test_server import served
@@ -99,6 +102,7 @@ TOKENS = {
     "analyst": server.Caller("analyst", "analyst"),
     MODEL: server.Caller("bot", "viewer", model=True),
     LOWERED: server.Caller("admin", "analyst"),
+    **{name: server.Caller(name, "admin") for name in ALSO_ADMIN},
     NAMESAKE: server.Caller("admin", "viewer"),
 }
 SHAPED_RULES = """
@@ -259,9 +263,16 @@ async def sent(client: httpx2.AsyncClient, call: Call, known: dict[str, str]) ->
     path = call.path
     for name, value in known.items():
         text, path = text.replace(f"@{name}", value), path.replace(f"@{name}", value)
-    headers = {**shown(call.role), **dict(call.headers)}
+    headers = [*shown(call.role).items(), *call.headers]
     how: dict[str, Any] = {} if call.method == "GET" else {"json": json.loads(text)}
-    response = await client.request(call.method, path, headers=headers, **how)
+    if call.content is not None:
+        how = {"content": call.content}
+    response = await client.request(
+        call.method,
+        path,
+        headers=[(name.encode(), value.encode("latin-1")) for name, value in headers],
+        **how,
+    )
     try:
         found = response.json()
     except ValueError:
@@ -269,8 +280,9 @@ async def sent(client: httpx2.AsyncClient, call: Call, known: dict[str, str]) ->
         found = {}
     if certificate := found.get("certificate"):
         known |= {"certificate": certificate, "identity": certificate.partition("/")[2]}
-    if cursor := found.get("cursor"):
-        known["cursor"] = cursor
+    for name in ("cursor", "draft"):
+        if value := found.get(name):
+            known[name] = value
     return response
 
 
@@ -347,6 +359,11 @@ def test_no_attack_over_authorisation_succeeds(
     stated: Sequence[str],
 ) -> None:
     found: list[dict[str, list[str]]] = []
+    if make is guarded:
+        with Session(guarded(tmp_path / "twin", 0)) as session:
+            guesses = ("known(C3)", "ok(C2)", "everything(?t)", "customer(C3, ?n, _, _)")
+            certificates = {one: session.prove(one).certificate.decode() for one in guesses}
+        attacks = (*attacks, *of_a_twin(certificates))
 
     async def work(client: httpx2.AsyncClient) -> None:
         fact = {"fact": stated[len(found)]}
