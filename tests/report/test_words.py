@@ -248,6 +248,31 @@ def test_a_rule_that_was_applied_is_told_with_the_values_of_this_case() -> None:
     assert f"{asked}.” What it requires does not hold." in refused
 
 
+def test_rules_below_the_first_are_told_with_the_values_of_this_case() -> None:
+    rules = """.decl loan(who: symbol, rate: number)
+.input loan(source = "office", query = "l")
+.decl missed(who: symbol, month: symbol)
+.input missed(source = "office", query = "m")
+.decl burden(who: symbol, total: number) .decl late(who: symbol) .decl credit(who: symbol)
+@[says = "{p} pays {total} a month in all"]
+burden(?p, ?total) :- loan(?p, _), ?total = sum ?m : { loan(?p, ?m) }.
+@[says = "{p} missed {month}"] late(?p) :- missed(?p, ?month).
+@[says = "{total} are at most {most}"]
+credit(?p) :- burden(?p, ?total), ?most = 500, ?total <= ?most, !late(?p).
+"""
+    tables = {"loan": Table((("Ann", 900),)), "missed": Table(())}
+    refused = said(to_html(certificate(ask(analysed(rules), "credit(Ann)", tables))))
+    assert "What it asks here, in its words: “900 are at most 500.”" in refused
+    # The total is in the closure and no step: what is summed is known all the same.
+    assert "What it asks here, in its words: “Ann pays 900 a month in all.”" in refused
+    tables["loan"] = Table((("Ann", 90),))
+    given = said(to_html(certificate(ask(analysed(rules), "credit(Ann)", tables))))
+    assert "In its words, here: “Ann pays 90 a month in all.”" in given
+    # Of what is absent nothing has a month, and that is said.
+    missing = "What it asks here, in its words: “Ann missed the month.” What it requires does not"
+    assert missing in given
+
+
 def test_what_words_deny_is_quoted_as_it_stands() -> None:
     told = "{before} hours are at most 60, and no rest below {roster} was cut"
     rules = DUTY.replace("{before} hours are at most 60, and no fatigue was reported", told)

@@ -53,6 +53,7 @@ MOST_REASONS: Final = 4
 """How many principal reasons a notice gives."""
 _MOST_CONCLUSIONS: Final = 40
 _MOST_BELOW_ABSENCE: Final = 6
+_MOST_KEYS: Final = 8
 
 Shape = tuple[str, "OpenRow"]
 
@@ -114,6 +115,32 @@ def denied(document: Document, lookups: Lookups) -> tuple[Conclusion, ...]:
 def absent(document: Document, lookups: Lookups, name: str, row: OpenRow) -> tuple[Conclusion, ...]:
     """Return why a conclusion is not there on which an answer rests: it first, then those below."""
     return tuple(_Walk(document, lookups, _MOST_BELOW_ABSENCE).run((name, row)))
+
+
+def followed(document: Document, lookups: Lookups, number: int) -> Path | None:
+    """Return what a rule binds for the first key that was followed and that it gives a row for.
+
+    Without one, how far it gets for the first key.
+    """
+    name = document.program.rules[number].head.predicate
+    kinds = document.program.program.predicates[name].kinds
+    order = orders_of(document).get(number)
+    found: Path | None = None
+    for entry in document.members["closure"]["entries"]:
+        columns = tuple(entry["columns"])
+        keys = entry["keys"][:_MOST_KEYS] if entry["predicate"] == name else ()
+        for key in keys:
+            known = decode_row(key, [kinds[column] for column in columns])
+            one = Attempting(document, lookups, number)
+            try:
+                attempt = one.run(order, columns, known)  # type: ignore[arg-type]  # ground
+            except ValueError:
+                continue
+            path = Path(attempt, None, (), values=one.shown())
+            if path.values and attempt.state == "open":
+                return path
+            found = found or (path if path.values else None)
+    return found
 
 
 class _Walk:

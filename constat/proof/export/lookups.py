@@ -502,6 +502,7 @@ class Attempting:
             if depth > furthest[0]:
                 furthest = (depth, binding)
             if depth == len(order):
+                self.stop_binding = binding
                 return self.possible(binding)
             self.steps -= 1
             if self.steps < 0:
@@ -514,8 +515,8 @@ class Attempting:
         return self.stopped(reached, order[furthest[0]], furthest[1])
 
     def shown(self) -> dict[str, str]:
-        """Give the values that the rule's variables have where it stops, as people read them."""
-        if self.stop is None:
+        """Give the values that the rule's variables have where it ends, as people read them."""
+        if not self.stop_binding:
             return {}
         known = self.instance(self.stop_binding)
         told = {name: slot for name, slot in known.values.items() if slot is not OPEN}

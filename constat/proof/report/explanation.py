@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import by_change, changes_tried
-from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, decisive, of_veiled
+from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, decisive, followed, of_veiled
 from constat.proof.export.document import capital, own_words, shortened
 from constat.proof.export.drawing import VERDICTS, rows_folded, rows_left
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
@@ -584,10 +584,12 @@ def _approved_in_all(document: Document, places: Sequence[int]) -> str:
     )
 
 
-def _tried_here(account: Account, rule: str) -> Path | None:
-    """Return how far a rule got that does not give what was asked, where it bound any value."""
+def _tried_here(account: Account, place: int) -> Path | None:
+    """Return how far a rule got of which no step is, where it bound any value."""
     paths = (path for one in account.denial for path in one.paths)
-    return next((one for one in paths if one.attempt.rule == rule and one.values), None)
+    rule = account.document.rules[place]["id"]
+    found = next((one for one in paths if one.attempt.rule == rule and one.values), None)
+    return found or followed(account.document, account.lookups, place)
 
 
 def _asked_here(path: Path, says: str, speech: Speech) -> str:
@@ -612,7 +614,7 @@ def _rule_said(account: Account, place: int) -> str:
     says = told.says()
     # Where the proof applies it, what it says of this case; its conditions are told for every case.
     here = next((one.reasoning for one in account.steps if one.rule == place), "") if says else ""
-    path = _tried_here(account, rule.id) if says else None
+    path = _tried_here(account, place) if says and not here else None
     if here:
         words = say("In its words, here: “{0}.”", "Ihre Worte hier: „{0}.“", text(capital(here)))
     elif path is not None:
