@@ -83,7 +83,8 @@ _IS_SO: Final = Spoken("{0} is {1} {2}", "{0} ist {1} {2}")
 _THE_SAME: Final = Spoken("{0} is {1}, the same as the {2}", "{0} ist {1}, wie auch {2}")
 _FORM: Final = Spoken("{0}of the form {1}", "{0}von der Form {1}")
 _NOT: Final = Spoken("not ", "nicht ")
-_NOT_READ: Final = Spoken("(not read)", "(nicht gelesen)")
+NOT_READ: Final = Spoken("(not read)", "(nicht gelesen)")
+"""What is said of a cell that nobody reads."""
 _WHICH_OF: Final = Spoken("{1}, the {0}", "{1}, {0}")
 
 # The process's own locale plays no part; without one numbers have commas between thousands and
@@ -763,7 +764,7 @@ def _said(template: str, predicate: Predicate, shown: Mapping[str, str], speech:
         rest = _without(rest, left_out, first=False)
         template = f"{head}{colon}{rest}" if rest else head
         # What is left of the sentence says of which value nobody asked.
-        shown = {**dict.fromkeys(left_out, speech.said(_NOT_READ)), **shown}
+        shown = {**dict.fromkeys(left_out, speech.said(NOT_READ)), **shown}
     return fill(template, shown)
 
 

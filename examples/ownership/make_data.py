@@ -45,6 +45,7 @@ CREATE TABLE contracts (
 CREATE TABLE proceedings (company_id TEXT NOT NULL, ended_on TEXT);
 CREATE TABLE listings (company_id TEXT NOT NULL);
 CREATE TABLE officials (person_id TEXT NOT NULL, company_id TEXT NOT NULL, left_on TEXT);
+CREATE TABLE sanctions (party_id TEXT NOT NULL, list TEXT NOT NULL, lifted_on TEXT);
 """
 
 # These parties are part of the documentation; their rows are not left to chance.
@@ -94,6 +95,13 @@ TOLD_OFFICIALS: Final = (
     ("Novak", "Alder", None),
 )
 
+# Okafor and Petit hold a quarter of Larch each, and Petit half of Dogwood.
+TOLD_SANCTIONS: Final = (
+    ("Okafor", "SDN", None),
+    ("Petit", "SDN", None),
+    ("Novak", "SDN", "2024-05-31"),
+)
+
 Holding = tuple[str, str, str, str, str]
 
 
@@ -127,6 +135,16 @@ def holdings(chance: random.Random, most: int) -> list[Holding]:
     return rows
 
 
+def sanctions(most: int) -> list[tuple[str, str, str | None]]:
+    """Give who is on a list of sanctions; a chance of its own leaves the other rows as they are."""
+    chance = random.Random(SEED)
+    persons, companies = persons_of(most), most
+    rows: list[tuple[str, str, str | None]] = list(TOLD_SANCTIONS)
+    rows += [(f"P{one:03d}", "SDN", None) for one in chance.sample(range(1, persons), persons // 8)]
+    listed = chance.sample(range(1, companies), companies // 30)
+    return rows + [(f"E{one:03d}", "SDN", None) for one in listed]
+
+
 def _holder(chance: random.Random, most: int) -> str:
     if chance.random() < FROM_COMPANY:
         return f"E{chance.randint(1, most):03d}"
@@ -155,6 +173,7 @@ def build(path: Path, companies: int = COMPANIES) -> None:
             fill("INSERT INTO proceedings VALUES (?, ?)", TOLD_PROCEEDINGS)
             fill("INSERT INTO listings VALUES (?)", [("E001",), ("E002",)])
             fill("INSERT INTO officials VALUES (?, ?, ?)", TOLD_OFFICIALS)
+            fill("INSERT INTO sanctions VALUES (?, ?, ?)", sanctions(companies))
         growing.replace(path)
     finally:
         growing.unlink(missing_ok=True)

@@ -39,7 +39,12 @@ WORLDS: Final = {
     "vip": World(
         "customer-value",
         {"customers_made": 20_000, "orders_made": 200_000},
-        ("is_vip(?customer)", "in_vip_group(?customer)"),
+        (
+            "is_vip(?customer)",
+            "in_vip_group(?customer)",
+            "churn_risk(?customer)",
+            "credit_limit(?customer, ?limit)",
+        ),
     ),
     "lending": World("lending", {"applications": 30_000}, ("approved(?application)",)),
     "access": World(
@@ -50,7 +55,11 @@ WORLDS: Final = {
     "ownership": World(
         "ownership-control",
         {"companies": 2_000},
-        ("controls(?controller, ?company)", "beneficial_owner(?person, ?company)"),
+        (
+            "controls(?controller, ?company)",
+            "beneficial_owner(?person, ?company)",
+            "blocked_by_owners(?company, ?list)",
+        ),
     ),
     "privacy": World(
         "data-protection",

@@ -55,6 +55,10 @@ TOLD = [
     ("unfounded_controller(Larch, ?declared)", AGAINST),
     ("hidden_majority(Larch, ?missing)", DISPROVED),
     ("votes_exceed_whole(?company, ?percent)", DISPROVED),
+    ("blocked_by_owners(Larch, SDN)", PROVED),
+    ("blocked_unlisted(Dogwood, SDN)", PROVED),
+    ("blocked_by_owners(Nettle, SDN)", DISPROVED),
+    ("blocked_party(Novak, SDN)", DISPROVED),
 ]
 
 # Hundredths of a per cent as integers: the oracle shares neither decimals nor rules.
@@ -138,6 +142,34 @@ def test_who_controls_whom_is_what_a_recursive_query_finds(
     found = asked(session, "controls(?holder, ?company)")
     assert found == sql(database_of(register), CONTROLS)
     assert len(found) > 100
+
+
+def test_blocked_companies_are_what_adding_up_blocked_stakes_until_nothing_is_new_finds(
+    session: Session, register: Path
+) -> None:
+    path = database_of(register)
+    shares = sql(path, "SELECT holder_id, company_id, class, capital FROM holdings")
+    listed = {one for (one,) in sql(path, "SELECT party_id FROM sanctions WHERE lifted_on IS NULL")}
+    blocked, owned = set(listed), set[object]()
+    while True:
+        totals: dict[object, Fraction] = {}
+        for holder, company, _, capital in shares:
+            if holder in blocked and holder != company:
+                totals[company] = totals.get(company, Fraction(0)) + Fraction(str(capital))
+        owned = {company for company, total in totals.items() if total >= Fraction(50)}
+        if owned <= blocked:
+            break
+        blocked |= owned
+    assert {one for one, _ in asked(session, "blocked_party(?party, ?list)")} == blocked
+    assert {one for one, _ in asked(session, "blocked_by_owners(?company, ?list)")} == owned
+    unlisted = {one for one, _ in asked(session, "blocked_unlisted(?company, ?list)")}
+    assert unlisted == owned - listed
+    assert len(unlisted) > 5
+    # Some are blocked by what no single owner has.
+    alone = {
+        one[1] for one in shares if one[0] in blocked and Fraction(str(one[3])) >= Fraction(50)
+    }
+    assert unlisted - alone
 
 
 def test_control_by_sum_is_what_summing_until_nothing_is_new_finds(

@@ -33,6 +33,7 @@ from tests.report.certificates import good, structures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 HALF_CODE = (
     (re.compile(r"\?[A-Za-z_]\w*"), "a variable"),
@@ -345,6 +346,8 @@ def of_others(content: bytes) -> tuple[str, ...]:
     members = json.loads(content)
     said = [one["text"] for one in members["assumptions"]]
     said += [one["reason"] for one in members["open"]]
+    # What is said in German is ours, and has no English word left.
+    said = [one for one in said if own_words(one, GERMAN) == one]
     said += [one["rule"] for one in members["record"].get("changes", ()) if "rule" in one]
     return tuple(sorted(said, key=len, reverse=True))
 
@@ -410,8 +413,38 @@ def test_a_page_in_german_has_the_sentences_and_the_words_of_rules_in_german() -
             "the time limit of 5 seconds was reached; `seconds` of `limits` in c raises it",
             "die Zeitgrenze von 5 Sekunden wurde erreicht; `seconds` von `limits` in c hebt sie",
         ),
-        ("the limit of 1,000 rows was reached", "die Grenze `rows` von 1,000 wurde erreicht"),
+        ("the limit of 1,000 rows was reached", "die Grenze `rows` von 1.000 wurde erreicht"),
         ("it does not know", "es weiß es nicht"),
+        ("user anna says blocked(C001)", "Person anna sagt: blocked(C001)"),
+        (
+            "user anna says t(C1), and the database and tier crm did not answer for t",
+            "Person anna sagt: t(C1), und ohne Antwort über t: die Datenbank und Stufe crm",
+        ),
+        (
+            "conflict: database s says t(C1, a), user b says t(C1, b) 2 times: the first counts",
+            "Datenbank s sagt: t(C1, a), Person b sagt: t(C1, b) 2-mal: das Erste zählt",
+        ),
+        (
+            "database s: query of t, column d (declared Date) is not an integer [C0525]",
+            "Datenbank s: Anfrage an t, Spalte d (deklariert Date) ist keine ganze Zahl [C0525]",
+        ),
+        (
+            "it gives more than 1,000 rows [C0522]; `rows` of `limits` in c allows more",
+            "sie gibt mehr als 1.000 Zeilen [C0522]; `rows` von `limits` in c erlaubt mehr",
+        ),
+        (
+            "finance declares that no fact of partner is missing",
+            "finance erklärt, dass keine Tatsache von partner fehlt",
+        ),
+        (
+            "rule D1 holds, which is only proposed: a(?x) :- b(?x).",
+            "Regel D1 gilt, die nur vorgeschlagen ist: a(?x) :- b(?x).",
+        ),
+        (
+            "it is asked; the source gives 2 rows for one key of t: none counts",
+            "it is asked; die Quelle gibt 2 Zeilen für einen Schlüssel von t: keine zählt",
+        ),
+        ("supposed: there is no t(C1)", "angenommen: es gibt kein t(C1)"),
         # What somebody else worded is theirs, also where words of ours are in it.
         ("he says: it does not know", "he says: it does not know"),
     ],
@@ -433,6 +466,25 @@ def test_the_entry_of_the_log_and_the_tiers_are_in_german() -> None:
     assert "<dt>Stufe und Herkunft<dd>Datenbank, Datenbank (DATABASE)" in audit
     assert "<dt>Entscheidung<dd>Eintrag 2 des Protokolls" in audit
     assert "<dt>Tier and origin<dd>database, DATABASE" in to_html(content)
+
+
+def test_rows_that_contradict_each_other_stand_apart_in_german_as_well(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("who,name\nann,gold\nann,silver\n", encoding="utf-8")
+    (tmp_path / "constat.yaml").write_text(
+        "project: t\ndatabases: {f: {files: {t: t.csv}}}\nrules: [t.dl]\n", encoding="utf-8"
+    )
+    (tmp_path / "t.dl").write_text(
+        '@[key = "who"] .decl tier(who: symbol, name: symbol)\n'
+        '.input tier(source = "f", query = "SELECT who, name FROM t")\n'
+        '.decl gold(who: symbol)\ngold(?w) :- tier(?w, "gold").\n',
+        encoding="utf-8",
+    )
+    with Session(tmp_path, cache=False) as session:
+        content = session.prove("gold(ann)").certificate
+    assert "Rows that contradict each other" in to_html(content)
+    page = said(to_html(content, GERMAN))
+    assert "Zeilen, die einander widersprechen" in page
+    assert "Zeilen für einen Schlüssel von tier: keine zählt" in page
 
 
 def test_what_the_script_of_a_page_says_is_in_german_where_the_page_is() -> None:

@@ -90,11 +90,8 @@ class Gap:
     goal: str
     reasons: tuple[str, ...]
     words: str = ""
-
-    @property
-    def contested(self) -> bool:
-        """Whether only the source itself can decide it: stating the fact changes nothing."""
-        return any(map(is_contested, self.reasons))
+    contested: bool = False
+    """Whether only the source itself can decide it: stating the fact changes nothing."""
 
 
 @frozen
@@ -492,11 +489,13 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
     for name, pattern in document.members["missing"]:
         predicate = document.program.program.predicates[name]
         row = decode_row(pattern, predicate.kinds)
-        reasons = dict.fromkeys(
-            own_words(shortened(one["reason"]), document.speech)
+        told = [
+            one["reason"]
             for one in document.members["open"]
             if one["predicate"] == name and meets(one["row"], pattern)
-        )
+        ]
+        reasons = dict.fromkeys(own_words(shortened(one), document.speech) for one in told)
         goal = shortened(print_row(predicate, row))
-        found.append(Gap(goal, tuple(reasons), _wanted(predicate, row, document.speech)))
+        wanted, contested = _wanted(predicate, row, document.speech), any(map(is_contested, told))
+        found.append(Gap(goal, tuple(reasons), wanted, contested))
     return tuple(found)

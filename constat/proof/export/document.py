@@ -125,21 +125,38 @@ SNAPSHOTS: Final = MappingProxyType(
     }
 )
 """Whether what was read is of one state, as the header says it."""
-# Texts of ours that stand in certificates, each as a whole: what others worded stays as it is.
-_RAISES: Final = r"(?:; `(\w+)` of `limits` in (\S+) raises it)?"
-_RAISED: Final = "; `{0}` von `limits` in {1} hebt sie"
+# Texts of ours that stand in certificates. Each pattern is held against a whole text, and
+# its groups are said anew; what others worded matches nothing and stays as it is.
+_SPEAKER: Final = (
+    r"(?:user|tier|API|documents?|database|model) [^\s:,]+"
+    r"|the (?:database|configuration|model|documents)"
+)
 _IN_GERMAN: Final = tuple(
-    (re.compile(english), german)
+    (re.compile(english, re.DOTALL), german)
     for english, german in (
+        (r"(.+) \[(C\d{4})\]", "{0} [{1}]"),
         (r"entry (\d+) of the log, after (sha256:\w+)", "Eintrag {0} des Protokolls, nach {1}"),
+        # Whose word it is.
+        (r"user (\S+)", "Person {0}"),
+        *((f"tier {name}", f"Stufe {spoken.german}") for name, spoken in TIERS.items()),
+        (r"tier (\S+)", "Stufe {0}"),
+        (r"(?:API) (\S+)", "Dienst {0}"),
+        (r"document (\S+)", "Dokument {0}"),
+        (r"documents (\S+)", "Dokumente {0}"),
+        (r"database (\S+)", "Datenbank {0}"),
+        (r"model (\S+)", "Modell {0}"),
+        (r"the database", "die Datenbank"),
+        (r"the configuration", "die Konfiguration"),
+        (r"the model", "das Modell"),
+        (r"the documents", "die Dokumente"),
+        # Limits.
         (
-            rf"the time limit of (\S+) seconds was reached{_RAISES}",
-            "die Zeitgrenze von {0} Sekunden wurde erreicht{raised}",
+            r"the time limit of (\S+) seconds was reached",
+            "die Zeitgrenze von {0} Sekunden wurde erreicht",
         ),
-        (
-            rf"the limit of (\S+) (\w+) was reached{_RAISES}",
-            "die Grenze `{1}` von {0} wurde erreicht{raised}",
-        ),
+        (r"the limit of (\S+) (\w+) was reached", "die Grenze `{1}` von {0} wurde erreicht"),
+        (r"`(\w+)` of `limits` in (\S+) raises it", "`{0}` von `limits` in {1} hebt sie"),
+        # What nobody knows, and why.
         (r"it does not know", "es weiß es nicht"),
         (r"it said nothing about this key", "es sagte nichts zu diesem Schlüssel"),
         (r"it answered twice for this key", "es antwortete zweimal zu diesem Schlüssel"),
@@ -148,23 +165,251 @@ _IN_GERMAN: Final = tuple(
             "es weiß von keiner Zeile und spricht nicht für alle",
         ),
         (
+            r"its answer has a member `(\w+)`, which is not its to give",
+            "seine Antwort hat ein Feld `{0}`, das ihm nicht zusteht",
+        ),
+        (
             r"nothing tells all facts of (\w+): it has no source that does",
             "nichts nennt alle Tatsachen von {0}: es gibt keine Quelle, die das tut",
         ),
+        (r"this was not asked", "danach wurde nicht gefragt"),
+        (r"no tier answered", "keine Stufe hat geantwortet"),
+        (r"no authority speaks for this", "niemand spricht hierfür mit Vollmacht"),
+        (r"rests on what is not accepted", "beruht auf dem, was nicht gelten soll"),
+        (
+            rf"({_SPEAKER}) tells of some rows, which need not be all",
+            "{0} nennt einige Zeilen, und das müssen nicht alle sein",
+        ),
+        (
+            rf"({_SPEAKER}) tells? some facts of (\w+), which need not be all",
+            "{0}: einige Tatsachen von {1}, und das müssen nicht alle sein",
+        ),
+        (
+            rf"({_SPEAKER}) tells? some facts of (\w+), which need not be all: (.+)",
+            "{0}: einige Tatsachen von {1}, und das müssen nicht alle sein: {2}",
+        ),
+        (r"(?:a model) is asked about (\w+) by (.+)", "ein Modell wird nach {0} gefragt mit {1}"),
+        (r"(API \S+) is asked about (\w+) by (.+)", "{0} wird nach {1} gefragt mit {2}"),
+        (
+            r"nobody has approved rule (\S+), and only approved ones count",
+            "niemand hat Regel {0} gebilligt, und nur gebilligte zählen",
+        ),
+        (r"not recorded at (\S+)", "am {0} nicht verzeichnet"),
+        (
+            r"it is not recorded whether a source says otherwise",
+            "es ist nicht verzeichnet, ob eine Quelle etwas anderes sagt",
+        ),
+        (
+            r"the role (\S+) may not see everything of (\w+)",
+            "die Rolle {0} darf nicht alles von {1} sehen",
+        ),
+        (
+            r"the database may show each caller other rows of (\w+)",
+            "die Datenbank zeigt vielleicht jedem andere Zeilen von {0}",
+        ),
+        (
+            r"the database shows each caller rows of their own of (\w+)",
+            "die Datenbank zeigt jedem eigene Zeilen von {0}",
+        ),
+        (
+            r"the environment variables? (.+?) (?:is|are) not set",
+            "nicht gesetzt in der Umgebung: {0}",
+        ),
+        (r"(\S+) has no `facts: (\w+)`", "{0} hat kein `facts: {1}`"),
+        (
+            r"stated fact (\S+) does not fit the declaration of (\w+)",
+            "die angegebene Tatsache {0} passt nicht zur Deklaration von {1}",
+        ),
+        (
+            r"(\S.*) was computed from what is assumed, or not all known",
+            "{0} wurde aus dem errechnet, was angenommen oder nicht ganz bekannt ist",
+        ),
+        (
+            r"nobody but (\S.*) says that there are no others",
+            "niemand außer {0} sagt, dass es keine anderen gibt",
+        ),
+        (r"a rule is supposed", "eine Regel ist angenommen"),
+        (
+            r"what is supposed of it leaves columns out",
+            "was davon angenommen ist, lässt Spalten aus",
+        ),
+        (r"its rows are not listed here", "seine Zeilen stehen nicht hier"),
+        (
+            r"an aggregate reads more rows than can be listed",
+            "eine Zusammenfassung liest mehr Zeilen, als hier stehen können",
+        ),
+        # Cells and keys of a source.
+        (r"((?:database|documents|API) \S+), (column .+)", "{0}, {1}"),
+        (r"more than (\d+) rows hold cells that are no values", "über {0} Zeilen sind ohne Wert"),
+        (r"column (\w+) of its key is NULL", "Spalte {0} des Schlüssels ist NULL"),
+        (r"column (\w+) is NULL", "Spalte {0} ist NULL"),
+        (
+            r"if it may be, say null = (\"maybe\") \(.+ that nobody knows\) or (\"skip\")",
+            'darf sie das sein, so sagt man null = {0}, "none", "unknown" oder {1}',
+        ),
+        (r"column (\w+) \(declared ([^)]+)\) (.+)", "Spalte {0} (deklariert {1}) {2}"),
+        (r"is not an integer", "ist keine ganze Zahl"),
+        (r"is not a decimal number(?: such as (\S+))?", "ist keine Dezimalzahl"),
+        (r"is not a finite number", "ist keine endliche Zahl"),
+        (r"is not a date such as (\S+)", "ist kein Tag wie {0}"),
+        (r"is not a day of the calendar", "ist kein Tag des Kalenders"),
+        (r"is not a time such as (\S+)", "ist keine Zeit wie {0}"),
+        (r"is not a time of the calendar", "ist keine Zeit des Kalenders"),
+        (r"is neither true nor false", "ist weder true noch false"),
+        (r"has more than (\d+) (?:digits|places)", "hat mehr als {0} Stellen"),
+        (r"is outside (\S+) to (\S+)", "liegt nicht zwischen {0} und {1}"),
+        (r"is longer than (\d+) (?:characters|bytes)", "ist länger als {0} Zeichen"),
+        (
+            r"if it holds texts now, declare `(\w+: symbol)`",
+            "hält sie jetzt Texte, so deklariert man `{0}`",
+        ),
+        (
+            r"where no rule reads it, `@\[key = \.\.\.\]` before `\.decl` leaves it unread",
+            "liest sie keine Regel, so bleibt sie mit `@[key = ...]` vor `.decl` ungelesen",
+        ),
+        (
+            r"(.+) gave (\d+) rows for one key, alike in all that is read",
+            "{0} gab {1} Zeilen für einen Schlüssel, gleich in allem, was gelesen wird",
+        ),
+        (
+            r"`constat check-data` shows such keys",
+            "`constat check-data` zeigt solche Schlüssel",
+        ),
+        (
+            r"(.+) gave (\d+) of (\d+) rows more than once",
+            "{0} gab {1} von {2} Zeilen mehr als einmal",
+        ),
+        (
+            r"add the row's own key to it, or write `@\[distinct\]` before `\.decl`",
+            "es braucht den Schlüssel der Zeile oder `@[distinct]` vor `.decl`",
+        ),
+        (
+            r"the source gives (\d+) rows for one key of (\w+): none counts",
+            "die Quelle gibt {0} Zeilen für einen Schlüssel von {1}: keine zählt",
+        ),
+        (
+            r"the source may have another row for this key of (\w+)",
+            "die Quelle hat vielleicht noch eine Zeile für diesen Schlüssel von {0}",
+        ),
+        (
+            r"who states it leaves its (\w+) out, and no source has a row that it agrees with",
+            "wer es angibt, lässt {0} aus, und keine Quelle hat eine Zeile, die dazu passt",
+        ),
+        (
+            r"conflict: tiers (\S+) and (\S+) give different values",
+            "Widerspruch: die Stufen {0} und {1} geben verschiedene Werte",
+        ),
+        (
+            r"(\S+) does not know all of this row of (\w+)",
+            "{0} weiß nicht alles von dieser Zeile von {1}",
+        ),
+        # What a source answers in place of rows; what a driver says stays as it is.
+        (r"tier (\S+) failed: (\w+): (.*)", "Stufe {0} ist ausgefallen: {1}: {2}"),
+        (
+            r"tier (\S+) gave (?:no TierAnswer|an? (?:open )?row that does not fit (\w+))",
+            "Stufe {0} gab eine Antwort, die nicht passt: {1}",
+        ),
+        (
+            r"tier (\S+) gave evidence that does not fit: (.+)",
+            "Stufe {0} gab einen Beleg, der nicht passt: {1}",
+        ),
+        (rf"({_SPEAKER}): (.+)", "{0}: {1}"),
+        (r"query of (\w+)([:,]) (.+)", "Anfrage an {0}{1} {2}"),
+        (r"query of (\w+)", "Anfrage an {0}"),
+        (r"(SQLite|DuckDB|PostgreSQL|SQLAlchemy) says: (.+)", "{0} sagt: {1}"),
+        (r"the driver says: (.+)", "der Treiber sagt: {0}"),
+        (r"the server says: (.+)", "der Server sagt: {0}"),
+        (r"(`\w+`) of (`[^`]+`) in (\S+) allows more", "{0} von {1} in {2} erlaubt mehr"),
+        (r"(`\w+`) allows more", "{0} erlaubt mehr"),
+        (r"(`[^`]+`) for (\w+): (.+)", "{0} für {1}: {2}"),
+        (r"(`[^`]+`) for (\w+)", "{0} für {1}"),
+        (r"it cannot be opened, or is damaged", "sie ist nicht zu öffnen oder beschädigt"),
+        (r"there is no file (.+)", "es gibt keine Datei {0}"),
+        (r"the server (?:does|did) not answer", "der Server antwortet nicht"),
+        (r"the server cannot be reached", "der Server ist nicht zu erreichen"),
+        (r"the server does not let us in", "der Server lässt uns nicht ein"),
+        (r"it gives more than (\S+) rows", "sie gibt mehr als {0} Zeilen"),
+        (r"it did not finish within (\S+) s", "sie wurde in {0} s nicht fertig"),
+        (r"it was cancelled", "sie wurde abgebrochen"),
+        (r"its file changed while it was read", "ihre Datei wurde beim Lesen geändert"),
+        # What is accepted.
+        (
+            rf"((?:{_SPEAKER})(?: and (?:{_SPEAKER}))*) did not answer for (\w+)",
+            "ohne Antwort über {1}: {0}",
+        ),
+        (rf"({_SPEAKER}) and (.+)", "{0} und {1}"),
+        (
+            r"(\S.*) declares that no fact of (\w+) is missing",
+            "{0} erklärt, dass keine Tatsache von {1} fehlt",
+        ),
+        (
+            r"what people state of (\w+) counts before what tier (\S+) assumes",
+            "was Personen von {0} angeben, zählt vor dem, was Stufe {1} annimmt",
+        ),
+        (
+            r"what is stated of (\w+) fills the cells that its source does not know",
+            "was von {0} angegeben ist, füllt die Zellen, die die Quelle nicht weiß",
+        ),
+        (
+            r"rule (\S+) holds, which is only proposed: (.+)",
+            "Regel {0} gilt, die nur vorgeschlagen ist: {1}",
+        ),
+        (
+            r"rule (\S+) holds, which has confidence (\S+): (.+)",
+            "Regel {0} gilt, deren Sicherheit {1} ist: {2}",
+        ),
+        (
+            r"the plan that (\S+) drafted, and nobody has approved, answers the question",
+            "der Plan, den {0} entwarf und niemand gebilligt hat, beantwortet die Frage",
+        ),
+        (
+            r"the SELECT of (\S+) gives the rows that it says",
+            "das SELECT von {0} gibt die Zeilen, die es nennt",
+        ),
+        (r"the code of step (`\S+`) computes its goal", "der Code von Schritt {0} rechnet richtig"),
+        (r"supposed: there is no (.+)", "angenommen: es gibt kein {0}"),
+        (r"supposed: rule (\S+) does not stand", "angenommen: Regel {0} gilt nicht"),
+        (r"supposed: (.+)", "angenommen: {0}"),
+        (r"supposed is (.+)", "angenommen ist {0}"),
+        # Who says another value, and what counts.
+        (
+            r"(?:conflict: )?(.+): (the first|the second|neither|none of them) counts",
+            "{0}: {1} zählt",
+        ),
+        (r"the first", "das Erste"),
+        (r"the second", "das Zweite"),
+        (r"neither", "keines von beiden"),
+        (r"none of them", "keines davon"),
+        (
+            rf"((?:{_SPEAKER}|supposed is) .+?\)(?: \d+ times)?), ((?:{_SPEAKER}|supposed is) .+)",
+            "{0}, {1}",
+        ),
+        (r"(.+\)) (\d+) times", "{0} {1}-mal"),
+        (rf"({_SPEAKER}) says (.+)", "{0} sagt: {1}"),
     )
 )
+_DEEPEST_WORDS: Final = 8
+_LONGEST_WORDS: Final = 4_000
+_COUNT: Final = re.compile(r"\d{1,3}(?:,\d{3})+", re.ASCII)
+_JOINED: Final = (("; ", "; "), (", and ", ", und "))
 
 
-def own_words(told: str, speech: Speech = PLAIN) -> str:
+def own_words(told: str, speech: Speech = PLAIN, deep: int = _DEEPEST_WORDS) -> str:
     """Return a text of ours that a certificate holds, in the language of a page."""
-    if not speech.german:
+    if not speech.german or deep == 0 or len(told) > _LONGEST_WORDS:
         return told
     for english, german in _IN_GERMAN:
         found = english.fullmatch(told)
         if found is not None:
-            parts = found.groups()
-            more = _RAISED.format(*parts[-2:]) if "{raised}" in german and parts[-1] else ""
-            return german.format(*parts, raised=more)
+            return german.format(
+                *(own_words(one or "", speech, deep - 1) for one in found.groups())
+            )
+    if _COUNT.fullmatch(told):
+        return speech.number(int(told.replace(",", "")))
+    # Reasons of several tiers stand one behind the other, and so do words that are taken together.
+    for between, word in _JOINED:
+        if between in told:
+            return word.join(own_words(one, speech, deep - 1) for one in told.split(between))
     return told
 
 
@@ -329,11 +574,16 @@ class Document:
             return ""
         return say_change(predicate, rows[0], rows[1] if rows[1:] else None, self.speech)
 
+    def assumption(self, place: int) -> str:
+        """Return the text of an assumption, in the language of the page."""
+        return own_words(self.assumptions[place]["text"], self.speech)
+
     @cached_property
     def conflicts(self) -> list[str]:
         """Who says another value for a key: assumptions that nothing names (decision 0050)."""
         texts = (one["text"] for one in self.assumptions if one["kind"] == "fact")
-        return [one.removeprefix(CONFLICT) for one in texts if one.startswith(CONFLICT)]
+        told = [one.removeprefix(CONFLICT) for one in texts if one.startswith(CONFLICT)]
+        return [own_words(one, self.speech) for one in told]
 
     def goal(self) -> str:
         """Return the goal as text; of several literals as they were asked."""

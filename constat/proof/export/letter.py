@@ -191,6 +191,6 @@ def _rules(account: Account) -> str:
 
 def _assumed(account: Account) -> Iterator[str]:
     document = account.document
-    taken = [escaped(document.assumptions[place]["text"]) for place in document.header["under"]]
+    taken = [escaped(document.assumption(place)) for place in document.header["under"]]
     if taken:
         yield document.speech.said(_ASSUMED, "; ".join(taken))

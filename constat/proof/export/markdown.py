@@ -121,15 +121,15 @@ def _trusted(account: Account) -> list[str]:
                 header["confidence"],
             )
         )
-    taken = [account.document.assumptions[place] for place in header["under"]]
+    taken = header["under"]
     none = say("- Assumptions: none", "- Annahmen: keine")
     lines.append(say("- Assumptions:", "- Annahmen:") if taken else none)
     lines += [
         say(
             "  - {0} (confidence {1})",
             "  - {0} (Sicherheit {1})",
-            escaped(one["text"]),
-            escaped(one["confidence"]),
+            escaped(account.document.assumption(one)),
+            escaped(account.document.assumptions[one]["confidence"]),
         )
         for one in taken
     ]
@@ -298,7 +298,7 @@ def _why(account: Account, place: int) -> list[str]:
     if step.level:
         level = level_text(step.level, speech)
         found.append(speech.say("completeness {0}", "Vollständigkeit {0}", level))
-    taken = (account.document.assumptions[one]["text"] for one in account.taken[place])
+    taken = (account.document.assumption(one) for one in account.taken[place])
     assumed = speech.say("assumed", "angenommen")
     found += [f"**{assumed}**: {escaped(one)}" for one in taken]
     return found

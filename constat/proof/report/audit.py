@@ -37,6 +37,7 @@ from constat.proof.report.markup import (
     terms,
     text,
 )
+from constat.proof.sentences import NOT_READ
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -196,7 +197,7 @@ def _assumptions(account: Account) -> str:
         steps = resting.get(place, [])
         if assumption["text"].startswith(CONFLICT):
             # It is no word that anything rests on: two tiers say different values.
-            items.append(f'<li id="as{place}"><strong>{text(assumption["text"])}</strong>')
+            items.append(f'<li id="as{place}"><strong>{text(document.assumption(place))}</strong>')
             continue
         kind = speech.said(_KINDS.get(assumption["kind"], _AN_ASSUMPTION))
         links = f" {speech.said(_STEPS)}: {_links(account, steps)}." if steps else ""
@@ -219,7 +220,7 @@ def _assumptions(account: Account) -> str:
             )
         )
         items.append(
-            f'<li id="as{place}"><strong>{text(assumption["text"])}</strong><br>'
+            f'<li id="as{place}"><strong>{text(document.assumption(place))}</strong><br>'
             f'<span class="quiet">{said}</span>{links}'
         )
     title = speech.say("Assumptions", "Annahmen")
@@ -324,9 +325,10 @@ def _step(account: Account, place: int, *, told: bool) -> str:
     """Return a row; it leads to the explanation where the step is told there."""
     step, number = account.steps[place], account.numbers[place]
     by = "<br>".join(part for part in (_basis(account, place), _bindings(account, step)) if part)
+    fact = step.fact.replace(NOT_READ.english, account.document.speech.said(NOT_READ))
     cells = (
         f"<a href=#s{number}>{number}</a>" if told else str(number),
-        text(step.fact) + _where(account, step),
+        text(fact) + _where(account, step),
         by,
         _premises(account, step),
         text(level_of(account, place)),
@@ -363,7 +365,7 @@ def _basis(account: Account, place: int) -> str:
     assuming = speech.say("assuming", "angenommen:")
     parts += [f"{assuming} {assumption_link(account, one)}" for one in account.taken[place]]
     if step.note:
-        parts.append(text(step.note))
+        parts.append(text(own_words(step.note, speech)))
     return "<br>".join(parts)
 
 

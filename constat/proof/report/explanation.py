@@ -1161,7 +1161,7 @@ class _Outline:
             english, german = "It also rests on {0} not told here.", "Dazu {0}, hier nicht genannt."
             said.append(say(english, german, steps))
         if step.note:
-            said.append(f"{text(capital(step.note))}.")
+            said.append(f"{text(capital(own_words(step.note, self.speech)))}.")
         links = [assumption_link(account, one) for one in account.taken[place]]
         assumed, trail = say("Assumed:", "Angenommen:"), say("Audit", "Prüfspur")
         said += [f"<strong>{assumed}</strong> {link}" for link in links]

@@ -147,7 +147,7 @@ def level_of(account: Account, place: int) -> str:
 
 def assumption_link(account: Account, place: int) -> str:
     """Return a link to an assumption, with its text."""
-    said = text(account.document.assumptions[place]["text"])
+    said = text(account.document.assumption(place))
     return f"<a href=#as{place}>{said}</a>"
 
 
