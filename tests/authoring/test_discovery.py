@@ -29,6 +29,7 @@ __all__ = ["shop_database", "still_shop"]
 
 FENCE = re.compile(r'<data id="([0-9a-f]{16})">\n(.*)\n</data id="\1">\Z', re.DOTALL)
 PLACED = "placed_order(customer: CustomerId, order: number, amount: Decimal, day: Date)"
+INVOICE = "invoice(customer: CustomerId, invoice: number, amount: Decimal, due: Date)"
 NAMES = [
     *("list_databases", "list_tables", "get_table_schema", "search_tables"),
     *("get_table_relationships", "get_sample_values", "resolve_fact", "add_fact"),
@@ -72,6 +73,8 @@ def test_tables_are_described_with_the_predicates_that_read_them(still_shop: Pat
             "ordered_on TEXT not null",
             "amount TEXT not null",
             f'predicate that reads it: "{PLACED}"',
+            f'predicate that reads it: "{INVOICE}"',
+            'predicate that reads it: "invoice_paid(invoice: number)"',
         ]
         found = inside(ask["search_tables"]({"query": "vip threshold", "most": 1}))
         assert found.startswith('predicate "vip_threshold(amount: Decimal)"')
