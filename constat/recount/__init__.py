@@ -25,8 +25,8 @@ Why a check that passes means that every row is proved and none is missing (sema
 - A group of a recursive threshold is added up over all rows of earlier rounds, so summands of
   lower rank alone pass the bound; at the end no summand may be negative (i). Before its component
   counts as closed the rule is looked at over all rows (ii).
-- A term that errs fails its statement, and the check says that it cannot say. So where it passes,
-  no instance errs that could leave a row open (semantics 9).
+- A term that errs fails its statement. Then rules that may err are computed with marks: such an
+  instance is unknown unless another literal is false, so its head is possible (semantics 9).
 - Where constants of the question lead on through keys, only rows that bear on it are computed:
   `restriction` says why these are exactly those that follow, for every pattern that is looked up,
   denied or aggregated (i, ii). The constants choose among the rows at the end.
@@ -34,9 +34,9 @@ Why a check that passes means that every row is proved and none is missing (sema
   more, the rows which it calls proved have to be among the certain ones.
 
 Trusted are the parser and analysis, DuckDB over this fresh connection, numpy, the functions of
-`constat.check`, and the sources' readers. What has no clause is refused by name: instances that
-err, columns that a caller gives, recursive thresholds over rows that are not fully known, answers
-with what a function made of an unknown value, Decimals that do not fit 38 digits with 12 places.
+`constat.check`, and the sources' readers. What has no clause is refused by name: columns that a
+caller gives, recursive thresholds over rows that are not fully known, answers with what a function
+made of an unknown value, Decimals that do not fit 38 digits with 12 places.
 """
 
 from constat.recount.folders import (

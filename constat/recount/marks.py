@@ -194,14 +194,21 @@ class MarkedBody:
             case Apply():
                 cells = [self.cell(one) for one in term.arguments]
                 value = applied(self.statement, term, [one.value for one in cells])
-                return Cell(value, self._made(term, cells))
+                return Cell(value, self._made(term, cells, value))
 
-    def _made(self, term: Apply, cells: Sequence[Cell]) -> str:
-        """Write the mark of what a function gives: a label of one label, else the placeholder."""
+    def _made(self, term: Apply, cells: Sequence[Cell], value: str) -> str:
+        """Write the mark of what a function gives: a label of one label, else the placeholder.
+
+        What errs is unknown, and so is its instance, whatever becomes of the value (9).
+        """
         marks = [one.mark for one in cells if one.mark]
-        if not marks:
+        none = conjunction([f"{mark} IS NULL" for mark in marks])
+        erring = f"{none} AND ({value}) IS NULL"
+        if self.statement.functions.empty:
+            self.truths.append(f"CASE WHEN {erring} THEN NULL ELSE true END")
+            none = f"{none} AND ({value}) IS NOT NULL"
+        elif not marks:
             return ""
-        none = " AND ".join(f"{mark} IS NULL" for mark in marks)
         word = vocabulary.FUNCTIONS.get(term.function)
         made = ""
         if word is not None and word.total:
@@ -293,7 +300,12 @@ class MarkedBody:
         if not self._is_bound([one.left, one.right]):
             return False
         left, right = self.cell(one.left), self.cell(one.right)
-        self._hold(self._compared(one, left, right), left, right)
+        text = self._compared(one, left, right)
+        if self.statement.functions.empty:
+            # It may err as well, and then it is unknown.
+            self.truths.append(text)
+        else:
+            self._hold(text, left, right)
         self.conditions += [f"({text}) IS NOT TRUE" for text in self._ruled_out(one)]
         return True
 
@@ -412,6 +424,10 @@ class MarkedBody:
         if any(len(self._sources(atom)) > 1 for atom in atoms):
             bindings = _bindings(every, width, self.statement.alias())
         outputs = [f"{value} AS v", f"{known} AS known"]
+        if self.statement.functions.empty:
+            # A total that errs is unknown, and so is its instance.
+            outputs.append(f"({known} AND count({rows}.v) > 0 AND ({value}) IS NULL) AS errs")
+            self.truths.append(f"CASE WHEN {alias}.errs THEN NULL ELSE true END")
         text = select(outputs, [f"{bindings} AS {rows}"], [f"{rows}.s IS NOT FALSE"])
         self.sources.append(f"LATERAL ({text}) AS {alias}")
         names = set() if one.function in {"min", "max"} else {atom.predicate for atom in atoms}
@@ -455,7 +471,9 @@ class MarkedBody:
         if self._is_extreme(one):
             return f"{one.function}({value})"
         if one.function == "sum" and kind in INTEGERS:
-            return f"CAST(coalesce(sum(CAST({value} AS HUGEINT)), 0) AS {type_of(kind)})"
+            total = f"coalesce(sum(CAST({value} AS HUGEINT)), 0)"
+            back = "TRY_CAST" if self.statement.functions.empty else "CAST"
+            return f"{back}({total} AS {type_of(kind)})"
         result = self.statement.kinds[one.result.name]
         listed = f"list({value}) FILTER (WHERE {value} IS NOT NULL)"
         text = f"{self.statement.functions.fold(one.function, kind, result)}({listed})"

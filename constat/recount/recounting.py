@@ -12,7 +12,7 @@ import time
 from dataclasses import field, replace
 from decimal import Decimal
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -39,6 +39,7 @@ from constat.recount.statements import (
     RuleStatement,
     is_apart,
     literal,
+    may_err,
     select,
 )
 from constat.recount.tables import Loaded, OtherKindError, Tables
@@ -125,6 +126,7 @@ _DEFAULT: Final = Bounds()
 _MOST_TIMES: Final = 2
 """So many instances for each row of an answer are sorted; where there are more, they are hashed."""
 _TIME_UP: Final = "the time for it was up"
+_MAY_ERR: Final = "an instance of a rule may err"
 
 
 def recount(
@@ -226,8 +228,20 @@ class Prepared:
 
 
 def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], Loaded]) -> Recount:
-    """Check one answer, whose rows are in the table that `claimed` gives."""
+    """Check one answer, whose rows are in the table that `claimed` gives.
 
+    Where a statement fails since an instance errs, what may err is computed with marks from there.
+    """
+    once = cache(claimed)
+    found = _checked(evaluation, claim, once)
+    if found.why != _MAY_ERR or evaluation.erring:
+        return found
+    evaluation.erring = True
+    evaluation.tables.infer_nothing()
+    return _checked(evaluation, claim, once)
+
+
+def _checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], Loaded]) -> Recount:
     def compared() -> Recount:
         narrow, last = evaluation.narrowed(claim.atom), None
         if narrow.is_last(claim):
@@ -287,9 +301,7 @@ def _told_why(work: Callable[[], _Found]) -> _Found:
         # The text of the library may quote values; its kind does not.
         kind = type(problem).__name__
         errs = kind in _VALUE_ERRORS
-        raise RefusedError(
-            "an instance of a rule may err" if errs else f"the check itself failed ({kind})"
-        ) from None
+        raise RefusedError(_MAY_ERR if errs else f"the check itself failed ({kind})") from None
 
 
 def _compared_marked(
@@ -386,7 +398,8 @@ def _told(count: int, one: str, several: str) -> list[str]:
 class Evaluation:
     """All relations below an atom, each in a table of its own.
 
-    `read` gives a table with the rows of an input.
+    `read` gives a table with the rows of an input. `erring` says that an instance errs: its head is
+    possible then, and a rule that may err is computed with marks.
     """
 
     tables: Tables
@@ -397,11 +410,12 @@ class Evaluation:
     done: set[str] = field(default_factory=set)
     filled: dict[str, Filled] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
+    erring: bool = False
 
     def narrowed(self, goal: Atom) -> Evaluation:
         """Give what computes no more than a goal needs: itself where nothing can be left out."""
         below = self.read_inputs(goal.predicate)
-        if goal.predicate in self.done or below & self.marked.keys():
+        if self.erring or goal.predicate in self.done or below & self.marked.keys():
             return self
         program = restricted(self.program, goal, below)
         if program is None:
@@ -427,6 +441,7 @@ class Evaluation:
         name, rules = claim.atom.predicate, self.program.rules
         return (
             self._is_all(claim)
+            and not self.erring
             and name not in self.done | self.found.keys()
             and all(kind in INTEGERS for kind in self._predicate(name).kinds)
             and not any(rules[number].assumed for number in self.rules(name))
@@ -533,7 +548,9 @@ class Evaluation:
     def _component(self, component: Component) -> None:
         read = {one for name in component.predicates for one in self._reads(name)}
         numbers = [n for name in component.predicates for n in self.rules(name)]
-        if read & self.marked.keys() or any(self.program.rules[n].assumed for n in numbers):
+        rules = [self.program.rules[number] for number in numbers]
+        doubtful = any(one.assumed or (self.erring and may_err(one)) for one in rules)
+        if doubtful or read & self.marked.keys():
             MarkedEvaluation(self).component(component)
             return
         if component.recursive:
@@ -847,7 +864,7 @@ class MarkedEvaluation:
         """Give the rows that match an atom, as a rule whose body it is would give them."""
         atom = claim.atom
         terms = tuple(atom.terms[place] for place in claim.places)
-        if any(not isinstance(term, Variable) for term in terms):
+        if any(not isinstance(term, (Variable, Constant)) for term in terms):
             raise RefusedError("an atom that computes")
         name = f"{atom.predicate}.asked"
         predicate = self._predicate(atom.predicate)
@@ -877,7 +894,8 @@ class MarkedEvaluation:
         yield from self._rule(rule, program.variable_kinds[number]).texts()
 
     def _rule(self, rule: Rule, kinds: Mapping[str, Kind]) -> MarkedRule:
-        functions = self.evaluation.tables.functions
+        tables = self.evaluation.tables
+        functions = tables.emptying if self.evaluation.erring else tables.functions
         return MarkedRule(rule, kinds, functions, self._sources, self._is_apart)
 
     def _take(self, name: str, queries: Sequence[str], arity: int | None = None) -> bool:

@@ -4,8 +4,8 @@ In: a rule of an analysed program, and for each of its atoms the table to read. 
 query whose rows are the heads of the instances that hold. Nothing is reordered, shared or left
 out: every atom of the body is a table of its own, every comparison a condition, `!p` is NOT EXISTS,
 an aggregate a subquery of its own. Invariants: a term that can err is evaluated for every instance
-whose other literals hold, and then the statement fails; a construct without a clause here raises
-`RefusedError`. Example: `p(?x) :- e(?x, ?y), !q(?y).` becomes
+whose other literals hold, and then the statement fails (`may_err` tells such rules); a construct
+without a clause here raises `RefusedError`. Example: `p(?x) :- e(?x, ?y), !q(?y).` becomes
 `SELECT DISTINCT a0.c0 AS c0 FROM e AS a0 WHERE NOT EXISTS (SELECT 1 FROM q AS a1 WHERE ...)`.
 """
 
@@ -94,11 +94,15 @@ def select(outputs: Sequence[str], sources: Sequence[str], conditions: Sequence[
 
 @frozen
 class Functions:
-    """The names of the functions in SQL that compute what SQL itself does not say our way."""
+    """The names of the functions in SQL that compute what SQL itself does not say our way.
+
+    `empty` says that they give nothing where an instance errs; else they fail the statement.
+    """
 
     call: Callable[[str, tuple[Kind, ...], Kind], str]
     test: Callable[[str, Kind], str]
     fold: Callable[[str, Kind, Kind], str]
+    empty: bool = False
 
 
 class Typed(Protocol):
@@ -335,17 +339,36 @@ def applied(statement: Typed, term: Apply, arguments: Sequence[str]) -> str:
     kind = statement.kind(term)
     given = tuple(statement.kind(one) for one in term.arguments)
     if kind in INTEGERS and all(one is kind for one in given):
-        # 128 bits hold what comes of 64; the way back fails where the value does not fit.
+        # 128 bits hold what comes of 64; the way back errs where the value does not fit.
         wide = [f"CAST({one} AS HUGEINT)" for one in arguments]
+        back = "TRY_CAST" if statement.functions.empty else "CAST"
         if term.function in _EXACT and len(wide) == 2:  # noqa: PLR2004  a left and a right side
-            return f"CAST(({wide[0]} {term.function} {wide[1]}) AS {type_of(kind)})"
+            return f"{back}(({wide[0]} {term.function} {wide[1]}) AS {type_of(kind)})"
         if term.function == "neg":
-            return f"CAST((- {wide[0]}) AS {type_of(kind)})"
+            return f"{back}((- {wide[0]}) AS {type_of(kind)})"
     if kind is Kind.DECIMAL and all(one is kind for one in given) and term.function in _ADDED:
         # As exact as a sum.
         return f"({f' {term.function} '.join(arguments)})"
     name = statement.functions.call(term.function, given, kind)
     return f"{name}({', '.join(arguments)})"
+
+
+def may_err(rule: Rule) -> bool:
+    """Whether an instance of a rule may err: it computes, adds up, or compares our way."""
+
+    def computes(one: Literal) -> bool:
+        match one:
+            case Positive(atom) | Negative(atom):
+                return any(isinstance(term, Apply) for term in atom.terms)
+            case Comparison():
+                sides = (one.left, one.right)
+                return one.operator not in PLAIN or any(isinstance(t, Apply) for t in sides)
+            case Aggregate():
+                return True
+            case _:
+                return True
+
+    return any(map(computes, (Positive(rule.head), *rule.body)))
 
 
 def _is_free(term: Term, free: frozenset[str], names: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ import os
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from inspect import Parameter, Signature
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -76,6 +76,8 @@ class Tables:
             self.driver.execute("SET allowed_directories = [?]", [f"{folder.resolve()}{os.sep}"])
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
+        empty = [partial(one, empty=True) for one in (self._call, self._test, self._fold)]
+        self.emptying = Functions(*empty, empty=True)
         self.memory, self.few = memory, few
         # Of some tables: a column in which no two rows are the same.
         self.keys: dict[str, int] = {}
@@ -108,6 +110,10 @@ class Tables:
         self._deadline.__enter__()
         if before.cancelled:
             self._deadline.cancel()
+
+    def infer_nothing(self) -> None:
+        """Have DuckDB infer nothing of values: some of what it makes then of 128 bits fails."""
+        self.driver.execute("SET disabled_optimizers = 'statistics_propagation'")
 
     @property
     def late(self) -> bool:
@@ -361,7 +367,9 @@ class Tables:
 
     # ------------------------------------------------------------------------------ functions
 
-    def _call(self, function: str, given: tuple[Kind, ...], result: Kind) -> str:
+    def _call(
+        self, function: str, given: tuple[Kind, ...], result: Kind, *, empty: bool = False
+    ) -> str:
         names = tuple(kind.value for kind in given)
         if not signature_holds(function, names, result.value):
             raise RefusedError(f"the function `{function}`")
@@ -371,9 +379,10 @@ class Tables:
             texts = tuple(_spelled(one, kind) for one, kind in zip(values, given, strict=True))
             return _value(call(function, names, result.value, texts), result)
 
-        return self._function(("call", function, given, result), computed, given, type_of(result))
+        key = ("call", function, given, result)
+        return self._function(key, computed, given, type_of(result), empty=empty)
 
-    def _test(self, operator: str, kind: Kind) -> str:
+    def _test(self, operator: str, kind: Kind, *, empty: bool = False) -> str:
         if not operator_holds(operator, kind.value):
             raise RefusedError(f"the comparison `{operator}`")
 
@@ -381,12 +390,13 @@ class Tables:
         def decided(left: Value, right: Value) -> bool:
             found = compare(operator, kind.value, _spelled(left, kind), _spelled(right, kind))
             if found is None:
-                raise ValueError("a comparison without a value")
+                raise _ErringError("a comparison without a value")
             return found
 
-        return self._function(("test", operator, kind), decided, (kind, kind), "BOOLEAN")
+        key = ("test", operator, kind)
+        return self._function(key, decided, (kind, kind), "BOOLEAN", empty=empty)
 
-    def _fold(self, function: str, kind: Kind, result: Kind) -> str:
+    def _fold(self, function: str, kind: Kind, result: Kind, *, empty: bool = False) -> str:
         if function not in {"sum", "mean"} or kind not in _NUMERIC:
             raise RefusedError(f"the aggregate `{function}` of such values")
 
@@ -397,9 +407,9 @@ class Tables:
                 total /= len(values)
             return _value(_rounded(total, result), result)
 
-        key = ("fold", function, kind, result)
+        key = ("fold", function, kind, result, empty)
         if key not in self._known:
-            self._create(key, folded, [f"{type_of(kind)}[]"], type_of(result))
+            self._create(key, folded, [f"{type_of(kind)}[]"], type_of(result), empty=empty)
         return self._known[key]
 
     def _function(
@@ -408,9 +418,12 @@ class Tables:
         computed: Callable[..., object],
         given: tuple[Kind, ...],
         result: str,
+        *,
+        empty: bool,
     ) -> str:
+        key = (*key, empty)
         if key not in self._known:
-            self._create(key, computed, [type_of(kind) for kind in given], result)
+            self._create(key, computed, [type_of(kind) for kind in given], result, empty=empty)
         return self._known[key]
 
     def _create(
@@ -419,16 +432,30 @@ class Tables:
         computed: Callable[..., object],
         given: Sequence[str],
         result: str,
+        *,
+        empty: bool,
     ) -> None:
         def plain(*values: object) -> object:
-            return computed(*values)
+            if None in values:
+                return None
+            try:
+                return computed(*values)
+            except _ErringError:
+                if empty:
+                    return None
+                raise
 
         # The driver evaluates annotations, and looks at the signature for how many values it takes.
         plain.__annotations__ = {}
         listed = [Parameter(f"v{n}", Parameter.POSITIONAL_ONLY) for n in range(len(given))]
         plain.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # `inspect` looks there
         name = self._known[key] = f"f{len(self._known)}"
-        self.driver.create_function(name, plain, list(given), result)
+        nulls = "special" if empty else "default"
+        self.driver.create_function(name, plain, list(given), result, null_handling=nulls)
+
+
+class _ErringError(ValueError):
+    """A function, a comparison or a total has no value for an instance."""
 
 
 class OtherKindError(RefusedError):
@@ -548,7 +575,7 @@ def _spelled(value: Value, kind: Kind) -> str:
 def _value(text: str | None, kind: Kind) -> Value:
     """Read what the checker's functions give; nothing is an error of the instance."""
     if text is None:
-        raise ValueError("a function without a value")
+        raise _ErringError("a function without a value")
     if kind not in _NUMERIC:
         return text
     value = parse(kind.value, text)
