@@ -375,8 +375,8 @@ def test_a_check_that_ends_late_leaves_what_another_one_has_kept_since(
     )
     older = store.keep(older, [("old",)])
 
-    def copied(source: Path, target: Path) -> None:
-        copy(source, target)
+    def copied(source: Path, target: Path, **how: bool) -> None:
+        copy(source, target, **how)
         store.keep(newer, [("new",)])
 
     monkeypatch.setattr(shutil, "copyfile", copied)
