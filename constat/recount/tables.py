@@ -76,8 +76,12 @@ class Tables:
             self.driver.execute("SET allowed_directories = [?]", [f"{folder.resolve()}{os.sep}"])
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
-        empty = [partial(one, empty=True) for one in (self._call, self._test, self._fold)]
-        self.emptying = Functions(*empty, empty=True)
+        self.emptying = Functions(
+            partial(self._call, empty=True),
+            partial(self._test, empty=True),
+            partial(self._fold, empty=True),
+            empty=True,
+        )
         self.memory, self.few = memory, few
         # Of some tables: a column in which no two rows are the same.
         self.keys: dict[str, int] = {}
@@ -450,7 +454,9 @@ class Tables:
         listed = [Parameter(f"v{n}", Parameter.POSITIONAL_ONLY) for n in range(len(given))]
         plain.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # `inspect` looks there
         name = self._known[key] = f"f{len(self._known)}"
-        nulls = "special" if empty else "default"
+        from duckdb.func import FunctionNullHandling  # noqa: PLC0415  heavy library
+
+        nulls = FunctionNullHandling.SPECIAL if empty else FunctionNullHandling.DEFAULT
         self.driver.create_function(name, plain, list(given), result, null_handling=nulls)
 
 

@@ -325,13 +325,13 @@ def test_an_equation_that_nobody_reads_errs_too() -> None:
     (rule,) = whole.rules
     program = replace(whole, rules=(replace(rule, body=rule.body[:-1]),))
     world = naive.World({"n": (((0,), None), ((1,), None))})
-    for rows, whole, state in (
+    for rows, closed, state in (
         ([(0,), (1,)], True, State.DIFFERS),
         ([(1,)], True, State.DIFFERS),
         ([(0,), (1,)], False, State.DIFFERS),
         ([(1,)], False, State.PASSED),
     ):
-        claim = Claim(Atom("p", (Variable("x"),)), (0,), rows, whole=whole)
+        claim = Claim(Atom("p", (Variable("x"),)), (0,), rows, whole=closed)
         assert recount(program, claim, tables(program, world), ONE).state is state
 
 
