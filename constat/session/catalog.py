@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 from decimal import Decimal
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from constat.analysis import check_goal
@@ -36,11 +37,18 @@ from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, counted
 from constat.frozen import frozen
 from constat.library.listing import list_rules
-from constat.logic import OPEN, Constant, Open, Positive, Variable, display_value
+from constat.logic import OPEN, Constant, Negative, Open, Positive, Variable, display_value
 from constat.proof import decide
 from constat.session.spelling import shown_goal
 from constat.store.catalog import CatalogIndex, Entry
-from constat.syntax import parse_goal, parse_stated, print_row, print_signature
+from constat.syntax import (
+    parse_goal,
+    parse_stated,
+    print_program,
+    print_row,
+    print_rule,
+    print_signature,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
@@ -54,7 +62,7 @@ if TYPE_CHECKING:
     from constat.catalog.schema.search import Naming
     from constat.documents import Documents
     from constat.library.listing import ListedPredicate, ListedRule
-    from constat.logic import Atom, OpenRow, Predicate
+    from constat.logic import Atom, OpenRow, Predicate, Program
     from constat.project import Database, Project
     from constat.project.files import TableFiles
     from constat.session.answers import Answers
@@ -77,6 +85,7 @@ def build_catalog(project: Project, program: Callable[[], AnalysedProgram]) -> S
         index,
         lambda: tuple(_entries(program)),
         lambda: tuple(_namings(project, program)),
+        lambda: _declared(project, program),
     )
 
 
@@ -112,6 +121,36 @@ def readers_of(
         for table in _tables_of(query, dialect_of(project, source.name)):
             found[f"{source.name}.{table}".casefold()].append(print_signature(predicate))
     return found
+
+
+def _declared(project: Project, program: Callable[[], AnalysedProgram]) -> Mapping[str, str]:
+    """Give the state of the declarations over each table, with constraints and lists of values."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for predicate in _predicates(program):
+        source = predicate.source
+        query = source.parameters.get("query", "") if source else ""
+        if source is None or source.name not in project.databases or not query:
+            continue
+        text = _with_constraints(predicate.name, program().program)
+        for table in _tables_of(query, dialect_of(project, source.name)):
+            found[f"{source.name}.{table}".casefold()].append(text)
+    return {path: sha256("".join(sorted(one)).encode()).hexdigest() for path, one in found.items()}
+
+
+def _with_constraints(name: str, program: Program) -> str:
+    """Write a predicate with the constraints that it stands in, and the facts that these name."""
+    read = {
+        rule: {one.atom.predicate for one in rule.body if isinstance(one, Positive | Negative)}
+        for rule in program.rules
+        if "constraint" in program.predicates[rule.head.predicate].attributes
+    }
+    broken = [rule for rule, names in read.items() if name in names]
+    beside = {other for rule in broken for other in read[rule]}
+    facts = [one for one in program.rules if one.head.predicate in beside and not one.body]
+    heads = sorted({rule.head.predicate for rule in broken})
+    predicates = {one: program.predicates[one] for one in (name, *heads)}
+    alone = replace(program, predicates=predicates, rules=(), outputs={}, sizes=())
+    return "\n".join([print_program(alone), *map(print_rule, (*broken, *facts))])
 
 
 def signature_of(predicate: DraftedPredicate) -> str:

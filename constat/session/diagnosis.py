@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import stat
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -32,7 +32,7 @@ from constat.project import find_project, load_project
 from constat.project.files import SEPARATED
 from constat.project.loading import environment_of
 from constat.project.settings import ANTHROPIC, REPLAY, TASKS, WEAK
-from constat.session.catalog import remarks_of
+from constat.session.catalog import FILE, build_catalog, readers_of, remarks_of
 from constat.tiers.database import check_columns, meant
 from constat.tiers.declarations import check_declarations, check_sources
 
@@ -201,6 +201,7 @@ def disagreements(start: Path | None, names: Collection[str]) -> Iterator[Findin
     for one in _source_findings(project, predicates, names):
         if one.code in _OF_DECLARATIONS:
             yield one
+    yield from _outgrown(project, analysed[0], names)
 
 
 def database_findings(project: Project, analysed: AnalysedProgram | None) -> Iterator[Finding]:
@@ -212,6 +213,7 @@ def database_findings(project: Project, analysed: AnalysedProgram | None) -> Ite
         hint = "`databases: {shop: 'sqlite:///data/shop.sqlite'}`"
         yield Finding("databases", NOTE, "the project has no databases", hint)
     if analysed is not None:
+        yield from _outgrown(project, analysed, names)
         yield from _without_source(project, analysed)
 
 
@@ -227,6 +229,24 @@ def _source_findings(
     for setting in (one for one in project.documents.values() if one.name in names):
         asked = [one for one in predicates if one.source and one.source.name == setting.name]
         yield from _documents(project, setting, asked)
+
+
+def _outgrown(
+    project: Project, analysed: AnalysedProgram, names: Collection[str]
+) -> Iterator[Finding]:
+    """Tell which constraints of databases have changed since tables were declared."""
+    if not (project.state / FILE).exists():
+        return  # no program has seen another state
+    with closing(build_catalog(project, lambda: analysed)) as catalog:
+        readers = readers_of(project, lambda: analysed)
+        for name in project.databases if any(readers) else ():
+            for table, changes in catalog.outgrown(name) if name in names else ():
+                signatures = readers.get(table.path.casefold(), ())
+                listed = _listed([one.partition("(")[0] for one in signatures])
+                said = f"table `{table.label}`: {'; '.join(changes)}; {listed} was declared before"
+                hint = f"`constat catalog draft {table.path}` drafts it as it is now;"
+                hint += " a declaration that was edited, or a constraint of it, counts as looked at"
+                yield Finding(f"database {name}", WARNING, said, hint, "C0854")
 
 
 def _database(

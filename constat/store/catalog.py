@@ -14,7 +14,7 @@ from constat.frozen import frozen
 from constat.store.state_file import Form, NotOursError, OtherVersionError, StateFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 # A file of ours that is damaged or of another version is removed and made anew, since everything
@@ -40,6 +40,8 @@ CREATE TABLE entries (
     notes TEXT NOT NULL
 );
 CREATE INDEX by_source ON entries (source);
+CREATE TABLE outgrown (source TEXT NOT NULL, label TEXT NOT NULL, document TEXT NOT NULL,
+    declared TEXT NOT NULL, PRIMARY KEY (source, label)) WITHOUT ROWID;
 CREATE TABLE vocabulary (word TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (word, source))
     WITHOUT ROWID;
 CREATE TABLE synonyms (word TEXT NOT NULL, meant TEXT NOT NULL, source TEXT NOT NULL,
@@ -441,6 +443,23 @@ class CatalogIndex:
             with failures(), self._writing() as connection:
                 for name in gone:
                     _remove(connection, name)
+                    connection.execute("DELETE FROM outgrown WHERE source = ?", (name,))
+
+    def outgrown(self, source: str) -> dict[str, tuple[str, str]]:
+        """Give tables that have changed since they were declared: as they were then, by label.
+
+        Beside it stands the state of their declarations.
+        """
+        asked = "SELECT label, document, declared FROM outgrown WHERE source = ?"
+        rows = self._rows(asked, (source,))
+        return {str(label): (document, declared) for label, document, declared in rows}
+
+    def put_outgrown(self, source: str, tables: Mapping[str, tuple[str, str]]) -> None:
+        """Keep what `outgrown` gives of a source."""
+        rows = [(source, label, *one) for label, one in tables.items()]
+        with failures(), self._writing() as connection:
+            connection.execute("DELETE FROM outgrown WHERE source = ?", (source,))
+            connection.executemany("INSERT INTO outgrown VALUES (?, ?, ?, ?)", rows)
 
     def tables(self, source: str | None = None) -> tuple[KeptTable, ...]:
         """List tables without their documents, in the order of sources and labels."""

@@ -19,6 +19,8 @@ from constat.catalog.schema import Relationship
 from constat.catalog.schema.described import from_json, to_json
 from constat.catalog.schema.introspection import look_at
 from constat.diagnostics import ConstatError
+from constat.session import Session
+from constat.session.diagnosis import disagreements
 from constat.store.catalog import CatalogIndex
 from tests.catalog.schema_worlds import SHOP, duckdb_file, managed, shop, sqlite_file
 from tests.catalog.test_file_kinds import arrow
@@ -589,6 +591,77 @@ def test_types_and_constraints_that_have_changed_are_told(tmp_path: Path, kind: 
     assert "that `m` repeats no value is no longer declared" in told
     assert "that `m` points to `c` is declared now" in told
     catalog.close()
+
+
+LINK = ".constraint link: t(m = ?m) => c(id = ?m).\n.decl other"
+DECLARED = """
+.decl t(id: number, n: number, m: symbol)
+.input t(source="d", query="SELECT id, n, m FROM t")
+.decl c(id: symbol)
+.input c(source="d", query="SELECT id FROM c")
+.decl other(id: number)
+other(1).
+"""
+LOOSER = BEFORE.replace("n INTEGER NOT NULL", "n INTEGER")
+KEYED = BEFORE.replace("id INTEGER PRIMARY KEY, n INTEGER", "id INTEGER, n INTEGER PRIMARY KEY")
+LINKED = BEFORE.replace("m TEXT,", "m TEXT REFERENCES c (id),")
+
+
+@pytest.mark.parametrize(
+    ("first", "script", "told", "edit"),
+    [
+        ("doctor", LOOSER, "`n` may be NULL now", ("n: number", "@[null = maybe] n: number")),
+        ("list", LINKED, "that `m` points to `c` is declared now", (".decl other", LINK)),
+        ("refresh", KEYED, "its key was `id`, and is `n`", (".decl t", "@[key = n]\n.decl t")),
+    ],
+)
+def test_a_constraint_that_has_changed_is_told_until_a_declaration_is_another(
+    tmp_path: Path, first: str, script: str, told: str, edit: tuple[str, str]
+) -> None:
+    sqlite_file(tmp_path / "t.sqlite", BEFORE)
+    rules = tmp_path / "a.dl"
+    rules.write_text(DECLARED)
+    (tmp_path / "constat.yaml").write_text('databases: {d: "sqlite:///t.sqlite"}\nrules: a.dl\n')
+
+    def looked(how: str = "refresh") -> list[str]:
+        if how != "doctor":
+            with Session(tmp_path) as session:
+                catalog = session.catalog
+                catalog.tables() if how == "list" else catalog.refresh()
+        return [one.message for one in disagreements(tmp_path, ["d"])]
+
+    assert looked() == []
+    sqlite_file(tmp_path / "t.sqlite", script)
+    for how in (first, "doctor", "refresh", "list"):
+        (found,) = looked(how)
+        assert told in found
+        assert "`t` was declared before" in found
+        assert "`c`" not in found.partition("table")[0]
+    sqlite_file(tmp_path / "t.sqlite", BEFORE)
+    assert looked("doctor") == looked() == []
+    sqlite_file(tmp_path / "t.sqlite", script)
+    assert told in looked("doctor")[0]
+    # Moved, or with another comment, it is the declaration that it was.
+    rules.write_text("// Other words.\n\n" + DECLARED.replace("other(1)", "other(2)"))
+    assert told in looked()[0]
+    rules.write_text(DECLARED.replace(*edit))
+    assert looked("doctor") == looked() == looked("list") == []
+    rules.write_text(DECLARED)
+    assert told in looked()[0]
+
+
+def test_what_nobody_has_declared_is_not_told_again(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "t.sqlite", BEFORE)
+    (tmp_path / "a.dl").write_text(".decl other(id: number)\nother(1).\n")
+    (tmp_path / "constat.yaml").write_text('databases: {d: "sqlite:///t.sqlite"}\nrules: a.dl\n')
+    with Session(tmp_path) as session:
+        session.catalog.refresh()
+    sqlite_file(tmp_path / "t.sqlite", AFTER)
+    with Session(tmp_path) as session:
+        assert "its key was" in " ".join(session.catalog.refresh()[0].problems)
+    # Who declares it now declares what it is now.
+    (tmp_path / "a.dl").write_text(DECLARED)
+    assert list(disagreements(tmp_path, ["d"])) == []
 
 
 def test_relationships_across_sources_are_inferred_from_names_and_marked(tmp_path: Path) -> None:

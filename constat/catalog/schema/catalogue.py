@@ -27,6 +27,8 @@ from constat.catalog.schema.described import (
     SearchResult,
     changes,
     from_json,
+    loosened,
+    to_json,
 )
 from constat.catalog.schema.introspection import across, look_at
 from constat.catalog.schema.samples import find_column, sample
@@ -96,7 +98,8 @@ class SchemaManager:
     """Knows the tables of every database of a project; used by one thread at a time.
 
     `vocabulary` gives the entries of predicates and rules, `namings` what they call the tables that
-    they read; both are asked when somebody searches.
+    they read; both are asked when somebody searches. `declared` gives the state of the declarations
+    over each table, by its path in lower case.
     """
 
     def __init__(
@@ -105,11 +108,13 @@ class SchemaManager:
         index: CatalogIndex,
         vocabulary: Callable[[], Iterable[Entry]] = tuple,
         namings: Callable[[], Iterable[Naming]] = tuple,
+        declared: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
         self.project = project
         self._index = index
         self._vocabulary = vocabulary
         self._namings = namings
+        self._declared = declared
         self._looked: dict[str, Refreshed] = {}
         self._read_rules = False
 
@@ -278,6 +283,60 @@ class SchemaManager:
             self._index.keep_only([*self._sources, RULES])
         return tuple(self._looked[name] for name in names)
 
+    @_surely
+    def outgrown(self, database: str) -> tuple[tuple[TableSchema, tuple[str, ...]], ...]:
+        """Tell what constraints have changed since tables were declared, as the source is now.
+
+        It is told until the declarations over a table are other ones, or the table is as it was.
+        """
+        known = self._known_fingerprint(database)
+        look = look_at(self._sources[database], self.project, known)
+        kept = self._kept_tables(database) if known else {}
+        after = kept if look.schema is None else {one.label: one for one in look.schema.tables}
+        before = self._outgrown(database, kept, after)
+        told = ((after[label], tuple(loosened(one, after[label]))) for label, one in before.items())
+        return tuple(one for one in told if one[1])
+
+    def _outgrown(
+        self,
+        database: str,
+        kept: Mapping[str, TableSchema],
+        after: Mapping[str, TableSchema],
+        *,
+        read: bool = False,
+    ) -> dict[str, TableSchema]:
+        """Give tables as they were when they were declared, where they have changed since.
+
+        What is found is kept. Declarations that are other ones now were made for the table as it is
+        `read` now: then a change is looked for from there on.
+        """
+        known = self._index.outgrown(database)
+        changed = [n for n in after if n in kept and any(loosened(kept[n], after[n]))]
+        if not known and not changed:
+            return {}
+        declared, found = self._declared(), dict(known)
+        for label in {*known, *changed} & after.keys():
+            state = declared.get(after[label].path.casefold(), "")
+            if label not in known and state:
+                found[label] = json.dumps(to_json(kept[label])), state
+            elif label in known and known[label][1] != state and read:
+                del found[label]
+        if found != known:
+            self._index.put_outgrown(database, found)
+        states = {label: declared.get(one.path.casefold()) for label, one in after.items()}
+        return {
+            label: from_json(json.loads(document))
+            for label, (document, state) in found.items()
+            if states.get(label) == state
+        }
+
+    def _kept_tables(self, database: str) -> dict[str, TableSchema]:
+        documents = (
+            self._index.document(one.source, one.label) for one in self._index.tables(database)
+        )
+        tables = [from_json(json.loads(one)) for one in documents if one is not None]
+        return {one.label: one for one in tables}
+
     def turn_to_memory(self, reason: str) -> None:
         """Go on without the kept file; every source is looked at anew."""
         self._index.turn_to_memory(reason)
@@ -328,6 +387,10 @@ class SchemaManager:
         compared = kept is not None and (changed or not look.fingerprint)
         told = self._differing(kept, look) if kept is not None and compared else look.changes
         changed = changed or (not look.fingerprint and bool(told))
+        same = kept is not None and kept.setting == self._setting(source)
+        if compared and same and isinstance(source, Database):
+            after = {one.label: one for one in look.schema.tables}
+            self._outgrown(name, self._kept_tables(name), after, read=True)
         self._keep(source, look)
         problems = (*look.schema.problems, *told)
         return Refreshed(name, changed, len(look.schema.tables), "", problems)
@@ -341,10 +404,7 @@ class SchemaManager:
             return look.changes
         if kept.setting != self._setting(self._sources[kept.name]):
             return ()
-        documents = (
-            self._index.document(one.source, one.label) for one in self._index.tables(kept.name)
-        )
-        before = [from_json(json.loads(one)) for one in documents if one is not None]
+        before = self._kept_tables(kept.name).values()
         told = tuple(islice(changes(before, look.schema.tables), _MOST_CHANGES + 1))
         return told if len(told) <= _MOST_CHANGES else (*told[:_MOST_CHANGES], "and more changes")
 

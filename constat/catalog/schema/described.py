@@ -286,6 +286,18 @@ def _table_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
     yield from _constraint_changes(old, new)
 
 
+def loosened(old: TableSchema, new: TableSchema) -> Iterator[str]:
+    """Tell what a declaration of a table may rest on that is otherwise now: NULL, keys, links.
+
+    Columns and types are held against rows.
+    """
+    was = {one.name: one for one in old.columns}
+    for one in new.columns:
+        if one.nullable and one.name in was and not was[one.name].nullable:
+            yield f"column `{one.name}` may be NULL now"
+    yield from _constraint_changes(old, new)
+
+
 def _constraint_changes(old: TableSchema, new: TableSchema) -> Iterator[str]:
     if old.key != new.key:
         yield f"its key was {_listed(old.key)}, and is {_listed(new.key)}"
