@@ -80,8 +80,10 @@ _PAGED: Final = frozenset(
         *("continuationtoken", "startingafter", "pageindex", "pagelimit", "pageoffset"),
     }
 )
-_NEXT: Final = re.compile(r"<([^<>]{1,8000})>\s*((?:;[^,;]{0,2000})*)")
-_REL: Final = re.compile(r';\s*rel\s*=\s*"?([^";]{1,200})"?', re.IGNORECASE)
+_PARAMETER: Final = r'\s*;\s*([^\s=;,"]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?'
+_BETWEEN: Final = ", \t"
+_PARAMETERS: Final = re.compile(_PARAMETER)
+_LINKED: Final = re.compile(rf"<([^<>]*)>((?:{_PARAMETER})*)[\s;]*(?:,|\Z)")
 
 
 @frozen
@@ -559,11 +561,23 @@ def until_of(seconds: float) -> float:
 
 
 def _linked(reply: Reply) -> str:
-    """Give the address of the next page that the header `Link` names (RFC 8288)."""
-    for found in _NEXT.finditer(reply.headers.get("link", "")[:64_000]):
-        rel = _REL.search(found[2])
-        if rel is not None and "next" in rel[1].lower().split():
-            return found[1]
+    """Give the address of the next page that the header `Link` names (RFC 8288).
+
+    Raises `ApiError` for one that names a next page where it cannot be read.
+    """
+    text, at = reply.headers.get("link", "").strip(_BETWEEN), 0
+    while at < len(text):
+        link = _LINKED.match(text, at)
+        if link is None:
+            if "next" in text[at:].lower():
+                raise ApiError("its header `Link` cannot be read: it may have further pages", PAGES)
+            return ""
+        told = ((one[1].lower(), one[2] or one[3] or "") for one in _PARAMETERS.finditer(link[2]))
+        if any(name == "rel" and "next" in value.lower().split() for name, value in told):
+            return link[1].strip()
+        at = link.end()
+        while text[at : at + 1] in _BETWEEN and at < len(text):
+            at += 1
     return ""
 
 

@@ -79,6 +79,13 @@ async def by_link(request: Request, state: State) -> Response:
     )
 
 
+async def by_header(request: Request, state: State) -> Response:
+    start = at(request, "from")
+    there = start + SIZE < COUNT
+    told = state["header"].replace("NEXT", f"</header?from={start + SIZE}>") if there else ""
+    return JSONResponse({"items": items_from(start)}, headers={"link": told} if told else {})
+
+
 async def looping(request: Request, state: State) -> Response:
     return paged(items_from(at(request, "cursor")), "3")
 
@@ -112,6 +119,7 @@ def server() -> Iterator[Served]:
         "/cursor": by_cursor,
         "/url": by_url,
         "/link": by_link,
+        "/header": by_header,
         "/looping": looping,
         "/endless": endless,
         "/elsewhere": elsewhere,
@@ -161,6 +169,32 @@ def test_all_pages_are_read_and_then_the_answer_is_whole(
         assert source.pages == count
         # Between two pages it may have changed.
         assert result.snapshot == "not one snapshot"
+
+
+@pytest.mark.parametrize(
+    ("header", "whole"),
+    [
+        ('NEXT; title="on, and on"; rel="last next"', True),
+        ("</?a=1,2>; rel=prev, NEXT; Rel = next", True),
+        (r'</a>; title="\"; rel=x, <b>"; rel=prev;, , NEXT; a; rel=next;', True),
+        ('NEXT; title="; rel=prev"; rel="next"', True),
+        ("NEXT; rel=prev; rel=next", True),
+        ('NEXT; rel="next', False),
+        ("NEXT; rel=prev rel=next", False),
+        ('</a>; title="x, NEXT; rel=next', False),
+    ],
+)
+def test_a_header_that_names_a_next_page_is_followed_or_told(
+    crm: Callable[[str, str], Session], server: Served, header: str, *, whole: bool
+) -> None:
+    server.state["header"] = header
+    with crm("header", "link") as session:
+        verdict = Verdict.PROVED if whole else Verdict.UNRESOLVED
+        assert session.prove(f"many({COUNT})").verdict is verdict
+        result = session.prove(f"item({COUNT + 1})")
+        assert result.verdict is (Verdict.DISPROVED if whole else Verdict.UNRESOLVED)
+        reasons = str([one.answer.openings for one in result.calls])
+        assert ("`Link` cannot be read" in reasons) is not whole
 
 
 @pytest.mark.parametrize(
