@@ -266,7 +266,10 @@ class OpenApi:
             inner = merged.get("items")
             told = self._merged(inner)
             kind = self._kind(told)
-            if kind not in {LIST, TABLE, ANYTHING}:
+            if kind == ANYTHING:
+                left_out.append(LeftOut((*path, ENTRIES), "nothing says what its entries are"))
+                return True
+            if kind not in {LIST, TABLE}:
                 found.append(Field((*path, ENTRIES), kind, _may_be_null(told)))
                 return False
             return self._walk(inner, (*path, ENTRIES), into, around)
@@ -281,6 +284,8 @@ class OpenApi:
     ) -> bool:
         properties = _table(merged.get("properties"))
         required = merged.get("required")
+        if not properties and path:
+            into[1].append(LeftOut(path, "nothing names its fields"))
         for name, one in properties.items():
             told, here = self._merged(one), (*path, str(name))
             if told.get("writeOnly") is True or _table(one).get("writeOnly") is True:

@@ -48,13 +48,18 @@ async def orders(request: Request, state: State) -> Response:
     return JSONResponse({"orders": [{"id": 1, "total": 10.5, "lines": lines}]})
 
 
+async def shapes(request: Request, state: State) -> Response:
+    parts = [{"leaves": [{"sku": "a"}, {"sku": "b"}]}, {"leaves": [{"sku": "c"}]}]
+    return JSONResponse([{"id": "s", "ring": [[5, 6], [7]], "parts": parts}])
+
+
 async def people(request: Request, state: State) -> Response:
     return JSONResponse([{"id": "1", "home": {"city": "Bern"}, "tags": ["new", None]}])
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with serving({"/spec": spec, "/orders": orders, "/people": people}) as found:
+    with serving({"/spec": spec, "/orders": orders, "/people": people, "/shapes": shapes}) as found:
         yield found
 
 
@@ -151,6 +156,44 @@ def test_a_draft_names_what_may_be_missing_and_null_entries_are_rows(
         # The second entry is null: what it is nobody knows, and there is no third.
         assert session.prove(goal.format(1, '"old"')).verdict is Verdict.UNRESOLVED
         assert session.prove(goal.format(2, "?tag")).verdict is Verdict.DISPROVED
+
+
+def test_lists_in_lists_are_drafted_to_their_end_and_answer(
+    project: Project, server: Served, opened: Open
+) -> None:
+    number = {"type": "integer"}
+    ring = {"type": "array", "items": {"type": "array", "items": number}}
+    leaf = {"type": "object", "required": ["sku"], "properties": {"sku": {"type": "string"}}}
+    part = {"type": "object", "properties": {"leaves": {"type": "array", "items": leaf}}}
+    of = {
+        "id": {"type": "string"},
+        "ring": ring,
+        "parts": {"type": "array", "items": part},
+        "pairs": {"type": "array", "items": {"type": "array", "prefixItems": [number]}},
+        "names": {"type": "object", "additionalProperties": number},
+        "any": {"type": "array"},
+    }
+    entry = {"type": "object", "required": ["id"], "properties": of}
+    answer = {
+        "200": {"content": {"application/json": {"schema": {"type": "array", "items": entry}}}}
+    }
+    get = {"operationId": "shapes", "responses": answer}
+    spec = {"openapi": "3.1.0", "paths": {"/shapes": {"get": get}}}
+    settings = f"url: {server.url}\nprivate: true\nauthority: true\nspec_inline: {json.dumps(spec)}"
+    with opened(project(settings, ".decl p(x: symbol)\np(a).\n")) as session:
+        text = session.draft_tables(["crm.shapes"]).text
+    for name, why in (
+        ("[].pairs[][]", "nothing says what its entries are"),
+        ("[].any[]", "nothing says what its entries are"),
+        ("[].names", "nothing names its fields"),
+    ):
+        assert f"// Left out: `{name}` is not read: {why}." in text
+    assert text.count(".decl") == 3
+    with opened(project(settings, text)) as session:
+        for goal in ("shapes_ring(s, 1, 0, 7)", 'shapes_parts_leaves(s, 0, 1, "b")'):
+            assert session.prove(goal).verdict is Verdict.PROVED
+        for goal in ("shapes_ring(s, 0, 1, 7)", 'shapes_parts_leaves(s, 1, 1, "b")'):
+            assert session.prove(goal).verdict is Verdict.DISPROVED
 
 
 def test_what_changes_something_is_not_drafted(crm: Callable[..., Session]) -> None:

@@ -271,11 +271,11 @@ def _relations(
             sent_names.add(column)
             sent.append((column, _type(one.kind), one.name))
     for rows in [main, *_inner_lists(main, fields)]:
-        name = identifier(_noun(operation.name, main, rows), used, "p")
-        used.add(name)
-        around = None if rows == main else _keys_around(main, rows, fields)
+        around = None if rows == main else _around(main, rows, fields)
         columns, left_out = _columns(rows, listed, set(sent_names), around)
-        if columns or rows == main:
+        if len(columns) > len(around or ()) or rows == main:
+            name = identifier(_noun(operation.name, main, rows), used, "p")
+            used.add(name)
             unread = _unread(listed.left_out) if rows == main else ()
             found = tuple(columns), tuple(left_out), tuple(unread)
             yield _Relation(name, path_text(rows), tuple(sent), *found)
@@ -298,14 +298,32 @@ def _inner_lists(main: tuple[str, ...], fields: Sequence[Field]) -> list[tuple[s
         if one.path[: len(main)] != main:
             continue
         rest = one.path[len(main) :]
-        if ENTRIES in rest:
-            found[(*main, *rest[: rest.index(ENTRIES) + 1])] = None
+        for place, step in enumerate(rest):
+            if step == ENTRIES:
+                found[(*main, *rest[: place + 1])] = None
     return list(found)
 
 
 def _noun(operation: str, main: tuple[str, ...], rows: tuple[str, ...]) -> str:
     named = [one for one in rows[len(main) :] if one != ENTRIES]
     return " ".join([operation, *named])
+
+
+_Column = tuple[str, str, str, bool]
+"""Name, type and path of a column, and whether its value may be missing."""
+
+
+def _around(main: tuple[str, ...], rows: tuple[str, ...], fields: Sequence[Field]) -> list[_Column]:
+    """Give what tells the rows of an inner list apart: a key around them, and all their places."""
+    found: list[_Column] = [
+        (" ".join(["of", *one.path[-1:]]), _type(one.kind), path_text(one.path), one.nullable)
+        for one in _keys_around(main, rows, fields)
+    ]
+    ends = [n + 1 for n in range(len(main), len(rows) - 1) if rows[n] == ENTRIES]
+    for end in ends:
+        named = [one for one in rows[:end] if one != ENTRIES][-1:]
+        found.append((" ".join(["place of", *named]), "number", f"{path_text(rows[:end])}#", False))
+    return [*found, ("place", "number", "#", False)]
 
 
 def _keys_around(
@@ -325,22 +343,15 @@ def _columns(
     rows: tuple[str, ...],
     listed: Listed,
     taken: set[str],
-    around: Sequence[Field] | None,
-) -> tuple[list[tuple[str, str, str, bool]], list[str]]:
-    """Give the columns, and fields that are left out.
-
-    Rows of a list inside of others have its place, and `around` their key.
-    """
-    found: list[tuple[str, str, str, bool]] = []
+    around: Sequence[_Column] | None,
+) -> tuple[list[_Column], list[str]]:
+    """Give the columns, those of `around` first, and fields that are left out."""
+    found: list[_Column] = []
     left_out: list[str] = []
-    for one in around or ():
-        column = identifier(" ".join(["of", *one.path[-1:]]), taken, "c")
+    for wanted, kind, path, nullable in around or ():
+        column = identifier(wanted, taken, "c")
         taken.add(column)
-        found.append((column, _type(one.kind), path_text(one.path), one.nullable))
-    if around is not None:
-        column = identifier("place", taken, "c")
-        taken.add(column)
-        found.append((column, "number", "#", False))
+        found.append((column, kind, path, nullable))
     for one in listed.fields:
         rest = one.path[len(rows) :]
         inside = one.path[: len(rows)] == rows and ENTRIES not in rest
