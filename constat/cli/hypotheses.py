@@ -545,10 +545,30 @@ def _finding(found: MissingFacts, search: _Search) -> Iterator[tuple[str, Missin
         if allowed in tried:
             continue
         tried.append(allowed)
-        costs = [{name: f"{cost:f}" for name, cost in one.items()} for one in allowed]
-        other = search(abducible=costs[0], removable=costs[1])
-        if other.sets:
-            yield _options(*allowed), other
+        other = _searched(search, *allowed)
+        if not other.sets:
+            continue
+        used = _used(other.sets[0])
+        least = tuple(
+            {name: cost for name, cost in one.items() if name in named or name in own}
+            for one, named, own in zip(allowed, used, (given.added, given.removed), strict=True)
+        )
+        # Beside what somebody allows only what is needed is named.
+        narrow = _searched(search, *least) if given and least != allowed else other
+        yield (_options(*least), narrow) if given and narrow.sets else (_options(*allowed), other)
+
+
+def _searched(
+    search: _Search, added: Mapping[str, Decimal], removed: Mapping[str, Decimal]
+) -> MissingFacts:
+    costs = [{name: f"{cost:f}" for name, cost in one.items()} for one in (added, removed)]
+    return search(abducible=costs[0], removable=costs[1])
+
+
+def _used(found: MissingSet) -> tuple[set[str], set[str]]:
+    """Name the relations that a set adds to, and those that it takes away from."""
+    added = {one.fact.partition("(")[0] for one in found.add}
+    return added, {text.partition("(")[0] for text in found.remove}
 
 
 def _options(added: Mapping[str, Decimal], removed: Mapping[str, Decimal]) -> str:

@@ -1069,11 +1069,16 @@ def _literal(instance: Instance, literal: Literal) -> str:
 
 def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
     """Say what an aggregate folds: ``the sum of amount over order_line is 150,000``."""
+    speech, found = instance.speech, instance.term(literal.result)
+    what = name_aggregate(instance, literal)
+    return speech.said(_IS, what, speech.said(_AT_LEAST, found) if literal.recursive else found)
+
+
+def name_aggregate(instance: Instance, literal: Aggregate) -> str:
+    """Say what an aggregate gives: ``the sum of amount over order_line``."""
     speech = instance.speech
     over = _listed(list(dict.fromkeys(_folded(literal))), speech) or speech.said(_NOTHING)
-    what = speech.said(_fold_words(literal), _target(instance, literal), over)
-    found = instance.term(literal.result)
-    return speech.said(_IS, what, speech.said(_AT_LEAST, found) if literal.recursive else found)
+    return speech.said(_fold_words(literal), _target(instance, literal), over)
 
 
 _NOTHING: Final = Spoken("nothing", "nichts")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen
-from constat.logic import Comparison
+from constat.logic import Aggregate, Comparison
 from constat.proof.counterexamples import Counterexample, counterexamples
 from constat.proof.instances import (
     AggregateCode,
@@ -21,7 +21,13 @@ from constat.proof.instances import (
 )
 from constat.proof.obstacles import Describing
 from constat.proof.reading import LateError, TooLargeError
-from constat.proof.sentences import PLAIN, demand_comparison, describe_pattern, say_possible
+from constat.proof.sentences import (
+    PLAIN,
+    demand_comparison,
+    describe_pattern,
+    name_aggregate,
+    say_possible,
+)
 from constat.proof.slices import Slice, filled_head
 from constat.proof.written import original_literal, original_row
 from constat.syntax import print_literal
@@ -296,7 +302,10 @@ class _Unknown:
         if code.threshold is not None:
             return f"{self.describing.text(self.code.body[code.threshold.place])} is true"
         value = self.walker.aggregates.exact(self.code, place, code, binding).value
-        return "" if not is_hole(value) else f"{self.describing.text(code)} were known"
+        literal = self.describing.literal(place)
+        if not is_hole(value) or not isinstance(literal, Aggregate):
+            return ""
+        return f"{name_aggregate(self.describing.instance(binding), literal)} were known"
 
     def is_settled(self, predicate: str, row: Pattern, *, negative: bool) -> bool:
         """Tell whether a ground literal is certain."""

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -159,3 +159,58 @@ def test_missing_proposes_only_what_it_has_tried(tmp_path: Path) -> None:
         said = run("missing", "never()", *given, *here).out
         assert "constat missing" not in said
         assert "constat why-not 'never()'" in said
+
+
+WIDE: Final = """\
+.decl part(id: number, name: symbol, @[null = maybe] size: number, @[null = maybe] price: number,
+  @[null = maybe] maker: symbol, @[null = maybe] colour: symbol)
+.input part(source = "list", query = "SELECT id, name, size, price, maker, colour FROM part")
+.decl large(id: number)
+@[id = LARGE]
+large(?id) :- part(id = ?id, size = ?size, price = ?price), ?size > ?price.
+.decl worth(total: number)
+@[id = WORTH]
+worth(?total) :- ?total = sum ?price : { part(id = _, size = _, price = ?price) }.
+"""
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    (tmp_path / "part.csv").write_text("id,name,size,price,maker,colour\n1,,,5,,\n2,b,3,,,\n")
+    (tmp_path / "r.dl").write_text(WIDE)
+    (tmp_path / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {list: {files: {part: part.csv}}}\n"
+    )
+    return tmp_path
+
+
+def test_an_open_answer_names_the_columns_that_are_read_and_not_known(wide: Path) -> None:
+    ran = run("prove", "large(1)", "--certificate", wide / "c.json", "--project", wide)
+    assert "part(id = 1, size = ?size, price = 5)" in ran.out
+    told = run("export", wide / "c.json", "--to", "markdown").out
+    missing = told.partition("## Missing")[2].partition("##")[0]
+    assert "(`part(id = 1, size = ?size, price = 5)`)" in missing
+    assert not re.search("name|maker|colour", missing)
+
+
+def test_a_total_that_is_not_known_is_said_in_words(wide: Path) -> None:
+    ran = run("prove", "worth(?total)", "--project", wide)
+    assert "It would, if the sum of price over part were known" in ran.out
+
+
+def test_beside_what_is_allowed_only_what_is_needed_is_proposed(tmp_path: Path) -> None:
+    (tmp_path / "stands.csv").write_text("x\n2\n3\n")
+    (tmp_path / "falls.csv").write_text("x\n1\n")
+    (tmp_path / "r.dl").write_text(
+        '.decl stands(x: number)\n.input stands(source = "list", query = "SELECT x FROM stands")\n'
+        '.decl falls(x: number)\n.input falls(source = "list", query = "SELECT x FROM falls")\n'
+        ".decl good()\ngood() :- stands(1), falls(1), !stands(2).\n"
+    )
+    (tmp_path / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {list: {files: {stands: stands.csv, falls: falls.csv}}}\n"
+    )
+    here = ("--project", tmp_path)
+    options = "--abducible stands --removable stands"
+    said = run("missing", "good()", "--removable", "stands", *here).out
+    assert f"constat missing 'good()' {options}\n  which finds: add stands(1), remove" in said
+    assert "then PROVED" in run("missing", "good()", *options.split(), *here).out

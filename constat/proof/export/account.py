@@ -14,11 +14,22 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.frozen import frozen
-from constat.logic import OPEN, Aggregate, Comparison, Kind, NullCell, Open, Positive, Spoken
-from constat.proof.decoding import decode_row
+from constat.logic import (
+    OPEN,
+    UNREAD_CELL,
+    Aggregate,
+    Comparison,
+    Kind,
+    NullCell,
+    NullPolicy,
+    Open,
+    Positive,
+    Spoken,
+)
+from constat.proof.decoding import NullText, decode_row
 from constat.proof.export.denial import (
     Conclusion,
     Reason,
@@ -49,17 +60,18 @@ from constat.proof.sentences import (
     describe_comparison,
     describe_fact,
     describe_pattern,
+    is_left_out,
     show_value,
     value_column,
     words,
 )
 from constat.proof.written import as_written, written_body
-from constat.syntax import print_row
+from constat.syntax import print_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from constat.logic import OpenRow, Predicate
+    from constat.logic import OpenRow, Predicate, Slot
     from constat.proof.export.document import Members, TextFact
     from constat.proof.export.steps import Step
     from constat.proof.instances import Binding
@@ -477,25 +489,46 @@ def _wanted(predicate: Predicate, row: OpenRow, speech: Speech) -> str:
     keys = [
         show_value(slot, column.kind, column.name, speech)
         for at, (slot, column) in enumerate(zip(row, predicate.columns, strict=True))
-        if at != place
+        if at != place and not is_left_out(slot)
     ]
     what, named = words(predicate.name), speech.said(_AND).join(keys)
     return shortened(speech.said(_THE_OF, what, named) if keys else speech.said(_THE, what))
+
+
+def _least(document: Document, name: str) -> tuple[Predicate, frozenset[int]]:
+    """Give a predicate with its columns that nobody reads, as its rows in the certificate tell."""
+    predicate = document.program.program.predicates[name]
+    groups = (one["rows"] for one in document.facts if one["predicate"] == name)
+    first = next((rows[0] for rows in groups if rows), ())
+    unread = frozenset(
+        place
+        for place, cell in enumerate(first)
+        if isinstance(cell, NullText) and is_left_out(cell.cell)
+    )
+    columns = tuple(
+        replace(one, attributes={"null": NullPolicy.UNREAD.value}) if place in unread else one
+        for place, one in enumerate(predicate.columns)
+    )
+    return replace(predicate, columns=columns), unread
 
 
 def _gaps(document: Document) -> tuple[Gap, ...]:
     """Return what is missing as goals, with the reasons of the open rows that match."""
     found = []
     for name, pattern in document.members["missing"]:
-        predicate = document.program.program.predicates[name]
-        row = decode_row(pattern, predicate.kinds)
+        predicate, unread = _least(document, name)
+        opened = decode_row(pattern, predicate.kinds)
+        row: OpenRow = tuple(
+            cast("Slot", UNREAD_CELL) if place in unread and slot is OPEN else slot
+            for place, slot in enumerate(opened)
+        )
         told = [
             one["reason"]
             for one in document.members["open"]
             if one["predicate"] == name and meets(one["row"], pattern)
         ]
         reasons = dict.fromkeys(own_words(shortened(one), document.speech) for one in told)
-        goal = shortened(print_row(predicate, row))
+        goal = shortened(print_wanted(predicate, row))
         wanted, contested = _wanted(predicate, row, document.speech), any(map(is_contested, told))
         found.append(Gap(goal, tuple(reasons), wanted, contested))
     return tuple(found)
