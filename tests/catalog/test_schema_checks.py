@@ -20,6 +20,7 @@ from constat.catalog.schema.checking import _is_forest, check, decide
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.drafting import MOST_COLUMNS
 from constat.catalog.schema.words import identifier
+from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.listing import rewrite
@@ -445,6 +446,31 @@ def test_days_and_numbers_that_duckdb_stores_in_another_way_are_read(tmp_path: P
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as base:
         base.execute(wrong_row())
     all_are_read(tmp_path)
+
+
+def test_what_mysql_stores_in_another_way_is_left_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "id INTEGER PRIMARY KEY, born TEXT, paid TEXT, began INTEGER, x TEXT"
+    rows = ", ".join(
+        f"({n}, '{n + 12}.0{n}.1990', '1.{n}00,50', 2024010{n}, 'a{n}')" for n in range(1, 8)
+    )
+    script = f"CREATE TABLE stay ({columns}); INSERT INTO stay VALUES {rows}"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    managed(tmp_path)
+    monkeypatch.setattr(SqliteConnection, "dialect", "mysql")
+    with Session(tmp_path) as session:
+        text = session.draft_tables(["stay"]).text
+    for said in (
+        "`born` holds days, such as DD.MM.YYYY, and stays a text:",
+        "`paid` holds numbers, such as 1.234,50, and stays a text:",
+        "`began` holds days, such as YYYYMMDD, and stays a number:",
+    ):
+        assert f"// CHECK: {said}" in text, text
+    assert text.count("stays a") == 3
+    assert "born: symbol" in text
+    assert "began: number" in text
+    assert "a column of DECIMAL." in text
 
 
 _WAYS = {

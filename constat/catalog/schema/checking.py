@@ -88,7 +88,8 @@ class Decided:
     texts but those at the places `strange` spell a value of the kind `almost`. Where they are
     `grouped` each may be a fraction, or a thousand and more; where they are `folded` the source
     takes upper and lower case for equal. `reading` spells values of the kind in the source; where
-    several `ways` to read them differ, none of these is taken.
+    several `ways` to read them differ, none of these is taken; `left` is what the source cannot
+    spell, and stays as it stands.
     """
 
     column: ColumnSchema
@@ -106,6 +107,7 @@ class Decided:
     folded: bool = False
     reading: Reading | None = None
     ways: tuple[Reading, ...] = ()
+    left: Reading | None = None
 
 
 @frozen
@@ -957,11 +959,9 @@ class _Checking:
     ) -> Iterator[Decided]:
         """Have the source spell days and numbers that it stores in another way, where it can.
 
-        MySQL tells of no computed cell where its NULL is from, and MariaDB lacks its patterns.
+        MySQL tells of no computed cell where its NULL is from, and MariaDB lacks its patterns: what
+        would be spelled is only told.
         """
-        if self._connection.dialect == "mysql":
-            yield from decided
-            return
         texts: dict[str, list[str]] = {}
         for one in decided:
             values = [cell for cell in cells.get(one.column.name, ()) if cell is not None]
@@ -973,7 +973,7 @@ class _Checking:
                 texts[one.column.name] = [str(cell) for cell in values]
         texts = {name: one for name, one in texts.items() if len({*one}) >= _LEAST_DAYS}
         guessed, _ = guess_cells(TableFiles(""), texts)
-        dialect = self._connection.dialect
+        dialect = "postgres" if self._spells_nothing else self._connection.dialect
         linked = {name for one in self._table.relationships for name in one.columns}
         linked.update(self._table.key if len(self._table.key) == 1 else ())
         for one in decided:
@@ -985,6 +985,9 @@ class _Checking:
                 yield self._proven(one, days) if days else one
             elif ways := ways_of(texts[name]):
                 listed = [_reading(one, texts[name], way, "", dialect) for way in ways]
+                if self._spells_nothing:
+                    yield self._proven(one, next(filter(None, listed), None))
+                    continue
                 yield replace(one, ways=tuple(each for each, _ in filter(None, listed)))
             elif label in guessed.locale or label in guessed.unit:
                 unit, way = guessed.unit.get(label, ""), guessed.locale.get(label, PLAIN)
@@ -999,6 +1002,8 @@ class _Checking:
         reading, expected = found
         if reading.kind.numeric and len(expected) < _LEAST_SEEN:
             return one
+        if self._spells_nothing:
+            return replace(one, left=reading)
         try:
             told = self._spelled(one.column.name, reading.sql)
         except (SourceFailureError, QueryMistakeError):
@@ -1009,6 +1014,10 @@ class _Checking:
         return replace(
             one, kind=reading.kind, places=spelled.places, reading=reading, almost=None, strange=()
         )
+
+    @property
+    def _spells_nothing(self) -> bool:
+        return self._connection.dialect == "mysql"
 
     def _spelled(self, name: str, sql: str) -> list[RawRow]:
         import sqlglot  # noqa: PLC0415  heavy library, loaded on first use

@@ -493,6 +493,11 @@ def _without_null(one: DraftedPredicate) -> Iterator[str]:
 _MOST_WITHOUT: Final = 3
 
 
+_STORED: Final = MappingProxyType(
+    {Kind.DATE: "DATE", Kind.TIMESTAMP: "DATETIME", Kind.NUMBER: "BIGINT", Kind.DECIMAL: "DECIMAL"}
+)
+
+
 def _read_so(column: DraftedColumn) -> Iterator[str]:
     """Say how the query reads what is stored in another way, or the edits that would."""
     name, reading = column.name, column.decided.reading
@@ -502,6 +507,14 @@ def _read_so(column: DraftedColumn) -> Iterator[str]:
         yield f"// `{name}` is stored like {_comment(reading.way)}, and made a {kind} by the query:"
         yield "// a cell that is not so leaves its row unknown. To have it as it stands"
         yield f"// write `{name}: {stored}`, and `{plain}` in the query."
+    left = column.decided.left
+    if left is not None:
+        what = "numbers" if left.kind.numeric else "days"
+        stays = "a text" if left.stored is Kind.SYMBOL else "a number"
+        yield f"// CHECK: `{name}` holds {what}, such as {_comment(left.way)}, and stays {stays}:"
+        yield "// MySQL and MariaDB do not say of what a query computes why it is NULL. To compare"
+        wanted = _STORED.get(left.kind, "DOUBLE")
+        yield f"// it, or count with it, have the database give it as a column of {wanted}."
     if column.decided.ways:
         yield f"// CHECK: `{name}` means other values in other countries, so it is left a text."
         yield "// Where it is known which, write one of these in place of its name in the query:"
