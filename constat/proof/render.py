@@ -113,6 +113,7 @@ def tree_to_json(tree: Tree) -> str:
     members["missing_left"] = members.pop("gaps_left")
     for step in members["steps"]:
         step["derived_from"] = step.pop("premises")
+        step["hidden_rows"] = sum(count for _, count in step.pop("hidden"))
     return json.dumps(members, indent=2, sort_keys=True)
 
 

@@ -215,11 +215,13 @@ def _leads(one: Diagnostic) -> bool:
     """Tell whether the help of a message is an edit already."""
     edit = one.help.startswith("write `") and "(...)" not in one.help
     left = any(each in one.message for each in _LEFT) and "`, ?" not in one.help
-    return edit and one.code not in _TURNED and not left
+    sign = _QUOTED_SIGN.match(one.help)
+    return edit and one.code not in _TURNED and not left and not sign
 
 
 # The message goes by one operator, or by one word of several.
 _TURNED: Final = frozenset({"C0223"})
+_QUOTED_SIGN: Final = regex(r'write `"[<>=!]+"')
 _LEFT: Final = ("`where`", "`join`", "`?-`")
 
 

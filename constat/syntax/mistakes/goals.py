@@ -465,6 +465,12 @@ _INNER: Final = regex(
     re.DOTALL,
 )
 """`> 99`, `?x > 99` and `total = > 99` among arguments."""
+_UP_TO: Final = "\x02"
+_BOUNDS: Final = regex(rf"(between\s+{_VALUE})\s+and\s+({_VALUE})", re.IGNORECASE)
+_BETWEEN: Final = regex(
+    rf"\s*(?:({_NAME})\s*=?\s*)?between\s+({_VALUE})\s+{_UP_TO}\s+({_VALUE})\s*", re.IGNORECASE
+)
+_DENIED: Final = regex(rf"\s*(?:({_NAME})\s*=\s*)?(?:!|not\s+)\s*({_VALUE})\s*", re.IGNORECASE)
 _WORDS: Final = regex(rf"({_NAME}\s*=\s*)?([^\W\d_][^?\"=$<>\[\]\x01]*\s[^?\"=$<>\[\]\x01]*)")
 _SELECT: Final = regex(
     rf"select\s+(?:distinct\s+)?(.+?)\s+from\s+({_NAME}|\x01[0-9]+\x01)(?:\s+where\s+(.+?))?\s*;?\s*",
@@ -494,6 +500,7 @@ def whole_goal(text: str, predicates: Mapping[str, Predicate]) -> str:
 
 def _mended(text: str, predicates: Mapping[str, Predicate]) -> str:
     text = _BEFORE.sub("", text, count=1) if _BEFORE.match(text) else text
+    text = _BOUNDS.sub(rf"\1 {_UP_TO} \2", text)
     text = _JOINED.sub(", ", text)
     text = _CHAIN.sub(
         lambda one: f"{one[3]} {_TURNED[one[2]]} {one[1]}, {one[3]} {one[4]} {one[5]}", text
@@ -503,7 +510,7 @@ def _mended(text: str, predicates: Mapping[str, Predicate]) -> str:
     text = _DATED.sub(r"\1", text)
     text = _APART.sub(r"days_between(\2, \1)", text)
     text = _FOLDED.sub(lambda one: _folded(one, predicates), text)
-    return _compared(text, predicates)
+    return _compared(text, predicates).replace(_UP_TO, "and")
 
 
 def _number(text: str) -> str:
@@ -579,14 +586,15 @@ def _arguments(written: list[str], predicate: Predicate, behind: list[str]) -> l
     columns = {one.name: one for one in predicate.columns}
     parts: list[str] = []
     for place, part in enumerate(written):
-        inner = _INNER.match(part)
+        inner = _INNER.match(_with_sign(part, columns))
         one = _COMPARED.match(part) if inner is None else None
         several = re.split(r"\s+or\s+", one[3], flags=re.IGNORECASE) if one else []
         if inner is not None and place < predicate.arity:
             name = inner[1] or predicate.columns[place].name
             left = inner[2] or f"?{name}"
             parts.append(f"{name} = {left}" if inner[1] else left)
-            behind.append(_test(left, inner[3], inner[4], []))
+            tests = [_test(left, inner[3], one, []) for one in inner[4].split(_UP_TO)]
+            behind += [tests[0], *(one.replace(">=", "<=") for one in tests[1:])]
         elif one is None or one[1] not in columns or (one[2] == "=" and len(several) == 1):
             named = columns.get(one[1]) if one and one[2] == "=" else None
             at_place = predicate.columns[place] if place < predicate.arity else None
@@ -596,6 +604,16 @@ def _arguments(written: list[str], predicate: Predicate, behind: list[str]) -> l
                 parts.append(f"{one[1]} = ?{one[1]}")
             behind.append(_test(f"?{one[1]}", one[2], one[3], several))
     return _by_name(parts, predicate)
+
+
+def _with_sign(part: str, columns: Collection[str]) -> str:
+    """Write `between 3 and 9` and `not 5` among arguments with a sign."""
+    between, denied = _BETWEEN.fullmatch(part), _DENIED.fullmatch(part)
+    found = between or denied
+    if found is None or (found[1] and found[1] not in columns):
+        return part
+    named = f"{found[1]} = " if found[1] else ""
+    return f"{named}>= {between[2]}{_UP_TO}{between[3]}" if between else f"{named}!= {found[2]}"
 
 
 def _quoting(part: str, column: Column | None) -> str:
