@@ -228,11 +228,17 @@ def test_words_of_tables_are_those_that_their_keys_and_names_say(tmp_path: Path)
         "CREATE TABLE Tiere (TierNr INTEGER PRIMARY KEY, Name TEXT NOT NULL);"
         "CREATE TABLE tblBikes_V2 (id INTEGER PRIMARY KEY, tier INTEGER REFERENCES Tiere);"
         "CREATE TABLE damage (a INTEGER, b INTEGER);"
+        "CREATE TABLE visits (tier INTEGER, visit_no INTEGER, PRIMARY KEY (tier, visit_no));"
         "INSERT INTO Tiere VALUES (1, 'Rex'), (2, 'Lux'); INSERT INTO tblBikes_V2 VALUES (1, 1);"
         "INSERT INTO damage VALUES (1, 2);",
     )
     drafted = (rules / "sources.dl").read_text("utf-8")
-    for sentence in ("tier {tier_nr}: name {name}", "bike {id} of ", "damage: a {a}, b {b}"):
+    for sentence in (
+        "tier {tier_nr}: name {name}",
+        "bike {id} of ",
+        "damage: a {a}, b {b}",
+        "visit {visit_no} of tier {tier}",
+    ):
         assert f'"{sentence}' in drafted, drafted
     assert "the number of bikes of tier {tier_nr}" in (rules / "first.dl").read_text("utf-8")
 

@@ -702,7 +702,11 @@ def plural_of(one: DraftedPredicate) -> str:
 def _sentence(one: DraftedPredicate) -> str:
     """Say every column once: the key as the subject, then what it belongs to, then the rest."""
     called = words_of(noun_of(one))
-    itself = [name for name in one.key or _columns_of(one) if words_of(name) == called][:1]
+    itself = [
+        name
+        for name in one.key or _columns_of(one)
+        if words_of(name) == called or (one.key and _without_naming(name) == called)
+    ][:1]
     subject = one.key or tuple(itself or _columns_of(one)[:1])
     told = one.key or itself or words_of(subject[0])[-1:] in _NAMED
     if not told and len(one.columns) > 1:
