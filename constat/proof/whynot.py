@@ -294,18 +294,24 @@ class _Unknown:
         said = ""
         if isinstance(one.literal, Comparison) and not one.opened:
             said = demand_comparison(self.describing.instance(binding), one.literal)
-        return said or f"{self.describing.text(code)} is true"
+        return said or self.is_true(code)
 
     def total(self, code: AggregateCode, binding: Binding) -> str:
         """Say what has to be known of an aggregate."""
         place = self.code.body.index(code)
         if code.threshold is not None:
-            return f"{self.describing.text(self.code.body[code.threshold.place])} is true"
+            return self.is_true(self.code.body[code.threshold.place])
         value = self.walker.aggregates.exact(self.code, place, code, binding).value
         literal = self.describing.literal(place)
         if not is_hole(value) or not isinstance(literal, Aggregate):
             return ""
-        return f"{name_aggregate(self.describing.instance(binding), literal)} were known"
+        said = name_aggregate(self.describing.instance(binding), literal)
+        return self.walker.speech.say("{0} were known", "{0} ist bekannt", said)
+
+    def is_true(self, code: LiteralCode) -> str:
+        """Say that a literal holds, by its text."""
+        shown = self.describing.text(code)
+        return self.walker.speech.say("{0} is true", "{0} ist wahr", shown)
 
     def is_settled(self, predicate: str, row: Pattern, *, negative: bool) -> bool:
         """Tell whether a ground literal is certain."""

@@ -487,6 +487,31 @@ def test_rows_that_contradict_each_other_stand_apart_in_german_as_well(tmp_path:
     assert "Zeilen für einen Schlüssel von tier: keine zählt" in page
 
 
+def test_a_page_of_an_open_row_and_of_an_open_total_is_in_german(tmp_path: Path) -> None:
+    (tmp_path / "part.csv").write_text("id,size,price\n1,,5\n2,3,\n", encoding="utf-8")
+    (tmp_path / "constat.yaml").write_text(
+        "rules: [r.dl]\ndatabases: {list: {files: {part: part.csv}}}\n", encoding="utf-8"
+    )
+    (tmp_path / "r.dl").write_text(
+        ".decl part(id: number, @[null = maybe] size: number, @[null = maybe] price: number)\n"
+        '.input part(source = "list", query = "SELECT id, size, price FROM part")\n'
+        ".decl large(id: number)\n"
+        "large(?id) :- part(id = ?id, size = ?size, price = ?price), ?size > ?price.\n"
+        ".decl worth(total: number)\n"
+        "worth(?total) :- ?total = sum ?price : { part(id = _, size = _, price = ?price) }.\n",
+        encoding="utf-8",
+    )
+    with Session(tmp_path, cache=False) as session:
+        pages = [said(to_html(session.prove(goal).certificate, GERMAN)) for goal in OPEN_GOALS]
+    for page in pages:
+        assert "UNGEKLÄRT" in page
+        first = page.partition("Bescheinigung Alles auf dieser Seite")[0]
+        assert in_english(first.replace("Skripte sind", ""), "part", "list") == []
+
+
+OPEN_GOALS = ("large(1)", "worth(?total)")
+
+
 def test_what_the_script_of_a_page_says_is_in_german_where_the_page_is() -> None:
     script = (FOLDER / "page.js").read_text(encoding="utf-8")
     said_by_it = set(re.findall(r'say\("([^"]+)"\)', script))
