@@ -482,7 +482,8 @@ _ANSWERS: Final = MappingProxyType(
         "Drafts": "drafts [Draft], drafts_left number",
         "Draft": _ITEM,
         "Review": f"{_ITEM}, text text, file text, difference text, amended [text], replaced [any],"
-        " cases [any], effects [any], remarks [text], problem text, shown Text",
+        " cases [any], effects [any], remarks [text], problem text,"
+        " meanings [text], rests_on [text], shown Text",
         "Decided": "identity text, kind text, status text, rules [text], file text, signed flag,"
         " have number, needed number",
     }

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.analysis import analyse
+from constat.analysis.goals import rests_on
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.library.approvals import (
@@ -47,12 +48,14 @@ from constat.library.reviewing.placement import (
     write_placement,
     write_records,
 )
-from constat.logic import Comparison, Constant, Kind, Rule
+from constat.logic import Comparison, Constant, Kind, Positive, Rule
 from constat.model import ModelError
 from constat.plan.compilation import predicates_of
 from constat.project import APPROVER
 from constat.project.reading import suggestion
+from constat.proof.sentences import RuleWords
 from constat.proof.signing import RULE_TYPE, Signer, Statement, sign_statement, write_envelope
+from constat.proof.written import written_body
 from constat.session.answers import Settled
 from constat.session.cases import checked_verdict
 from constat.session.models import Models
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
     from constat.model import Task
     from constat.model.asking import AskingClient
     from constat.project import Project
+    from constat.proof.sentences import Speech
     from constat.proof.signing import SigningKey
     from constat.session.answers import AnswerRow, Answers
     from constat.session.session import Session
@@ -278,6 +282,7 @@ class Item:
 class Review:
     """What a person should know before they decide.
 
+    `meanings` say each rule in words, `rests_on` names the relations from outside below the rules.
     `file` is where the rules are or would be. `difference` is a unified one. `amended` are
     predicates that were there and get rules, `replaced` the ids and texts of rules that give way.
     `problem` says why it cannot be approved as it is; then the rest is empty.
@@ -293,6 +298,8 @@ class Review:
     effects: tuple[Effect, ...] = ()
     remarks: tuple[str, ...] = ()
     problem: str = ""
+    meanings: tuple[str, ...] = ()
+    rests_on: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Give it as a JSON object."""
@@ -310,6 +317,8 @@ class Review:
             "effects": [effect_to_json(one) for one in self.effects],
             "remarks": list(self.remarks),
             "problem": self.problem,
+            "meanings": list(self.meanings),
+            "rests_on": list(self.rests_on),
         }
 
     def to_lines(self) -> Iterator[str]:
@@ -342,6 +351,11 @@ class Review:
             yield f"in {self.file}:"
             yield from _indented(self.text)
         yield ""
+        if self.meanings:
+            yield "in words:"
+        yield from (f"  {one}" for one in self.meanings)
+        if self.rests_on:
+            yield f"rests on: {', '.join(self.rests_on)}"
         yield from self._findings()
 
     def _findings(self) -> Iterator[str]:
@@ -736,7 +750,7 @@ class Views:
         placement = place_draft(library.library, drafted)
         dropped = [rule for rule in program.rules if rule.id in joined.dropped]
         heads = dict.fromkeys(rule.head.predicate for rule in (*drafted.rules, *dropped))
-        return Review(
+        found = Review(
             item=item,
             text=draft.text,
             file=library.shown(placement.file),
@@ -747,6 +761,7 @@ class Views:
             effects=self._effects(program, placement.program, heads, seconds),
             remarks=lint(joined, drafted, program),
         )
+        return _explained(found, placement.program, drafted.rules, self.session.speech)
 
     def _cases(self, placement: Placement, draft: Draft | None) -> tuple[Tried, ...]:
         cases = () if draft is None else case_files(placement.file, draft)
@@ -790,7 +805,7 @@ class Views:
             for n in numbers
             if program.rules[n].proposed
         ]
-        return Review(
+        found = Review(
             item=item,
             text="\n".join(print_rule(plain(rule), program.program.predicates) for rule in rules),
             file=library.shown(file),
@@ -800,6 +815,21 @@ class Views:
             ),
             remarks=tuple(filter(None, dict.fromkeys(doubts))),
         )
+        return _explained(found, program, rules, self.session.speech)
+
+
+def _explained(
+    review: Review, program: AnalysedProgram, rules: Iterable[Rule], speech: Speech
+) -> Review:
+    """Say its rules in words, and name the relations from outside that they rest on."""
+    meanings, below = [], dict[str, None]()
+    for rule in rules:
+        words = RuleWords.of(rule, program.program.predicates, speech)
+        asked = "; ".join(words.requires(one.literal) for one in written_body(rule.body))
+        said = words.says() or words.requires(Positive(rule.head))
+        meanings.append(f"{rule.id}: {said}" + (f". It requires that {asked}." if asked else ""))
+        below |= dict.fromkeys(rests_on(program, rule.head.predicate))
+    return replace(review, meanings=tuple(meanings), rests_on=tuple(below))
 
 
 @frozen

@@ -317,6 +317,11 @@ def test_a_draft_is_reviewed_and_approved_by_who_may(
             page.get_by_text("What it changes at present").wait_for()
             assert "may_leave" in page.get_by_role("region", name="Effects").inner_text()
             assert page.evaluate("document.documentElement.scrollWidth") <= 380
+            # Nothing of the table lies beyond its edge, and no word is one letter wide.
+            effects = page.get_by_role("region", name="Effects")
+            assert effects.evaluate("one => one.scrollWidth <= one.clientWidth")
+            assert "It requires that the customer has the gold tier" in page.inner_text("#x-view")
+            assert "It rests on customer_tier, customer" in page.inner_text("#x-view")
             may = page.get_by_role("button", name="Approve").count()
             assert may == (role == "approver")
             if not may:

@@ -92,6 +92,11 @@ def test_a_review_shows_difference_cases_effects_and_remarks(project: Path) -> N
     assert [identity for identity, _ in review.replaced] == ["GOOD1"]
     assert "-@[id = GOOD1]" in review.difference
     assert "+good(?p) :- score(?p, ?n), ?n >= 10." in review.difference
+    (meaning,) = review.meanings
+    assert meaning.endswith("the score's points is at least 10.")
+    assert review.rests_on == ("score",)
+    shown = "\n".join(review.to_lines())
+    assert f"in words:\n  {meaning}\nrests on: score\n" in shown
     found = {one.predicate: one for one in review.effects}
     assert list(found) == ["good", "fine"]
     for name, effect in found.items():
