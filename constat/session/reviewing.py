@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.analysis import analyse
-from constat.analysis.goals import rests_on
+from constat.analysis.goals import below
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.frozen import frozen
 from constat.library.approvals import (
@@ -282,7 +282,7 @@ class Item:
 class Review:
     """What a person should know before they decide.
 
-    `meanings` say each rule in words, `rests_on` names the relations from outside below the rules.
+    `meanings` say each rule in words, `rests_on` names the relations below them that no rule derives.
     `file` is where the rules are or would be. `difference` is a unified one. `amended` are
     predicates that were there and get rules, `replaced` the ids and texts of rules that give way.
     `problem` says why it cannot be approved as it is; then the rest is empty.
@@ -821,15 +821,17 @@ class Views:
 def _explained(
     review: Review, program: AnalysedProgram, rules: Iterable[Rule], speech: Speech
 ) -> Review:
-    """Say its rules in words, and name the relations from outside that they rest on."""
-    meanings, below = [], dict[str, None]()
+    """Say its rules in words, and name the relations that they rest on and no rule derives."""
+    rules_for = program.program.rules_for
+    meanings, found = [], dict[str, None]()
     for rule in rules:
         words = RuleWords.of(rule, program.program.predicates, speech)
         asked = "; ".join(words.requires(one.literal) for one in written_body(rule.body))
         said = words.says() or words.requires(Positive(rule.head))
         meanings.append(f"{rule.id}: {said}" + (f". It requires that {asked}." if asked else ""))
-        below |= dict.fromkeys(rests_on(program, rule.head.predicate))
-    return replace(review, meanings=tuple(meanings), rests_on=tuple(below))
+        found |= dict.fromkeys(below(program, rule.head.predicate))
+    given = tuple(one for one in found if not any(rule.body for rule in rules_for(one)))
+    return replace(review, meanings=tuple(meanings), rests_on=given)
 
 
 @frozen
