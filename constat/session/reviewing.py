@@ -282,7 +282,7 @@ class Item:
 class Review:
     """What a person should know before they decide.
 
-    `meanings` say each rule in words, `rests_on` names the relations below them that no rule derives.
+    `meanings` say each rule in words, `rests_on` names what they rest on and no rule derives.
     `file` is where the rules are or would be. `difference` is a unified one. `amended` are
     predicates that were there and get rules, `replaced` the ids and texts of rules that give way.
     `problem` says why it cannot be approved as it is; then the rest is empty.
