@@ -19,7 +19,7 @@ from constat.apis.graphql import CURSOR as AFTER
 from constat.apis.graphql import GraphQl, introspection
 from constat.apis.openapi import UNDESCRIBED, OpenApi
 from constat.apis.operations import PATH
-from constat.apis.shapes import Json, PathError, Shape, path_text, read_json, read_path
+from constat.apis.shapes import ENTRIES, Json, PathError, Shape, path_text, read_json, read_path
 from constat.apis.shapes import Path as FieldPath
 from constat.apis.transport import (
     REFUSED,
@@ -55,7 +55,7 @@ from constat.store.replacing import Replacements
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from constat.apis.operations import Description, Operation
+    from constat.apis.operations import Description, Operation, Parameter
     from constat.diagnostics import Diagnostic
 
 FOLDER: Final = "apis"
@@ -80,6 +80,22 @@ _PAGED: Final = frozenset(
         *("continuationtoken", "startingafter", "pageindex", "pagelimit", "pageoffset"),
     }
 )
+# Where it has to be said, many of these are no more than what is asked for.
+_SURELY_PAGED: Final = frozenset(
+    {
+        *("limit", "maxresults", "offset", "page", "pageindex", "pagelimit", "pagenumber"),
+        *("pageoffset", "pagesize", "pagetoken", "perpage"),
+    }
+)
+# What an answer calls that which leads on, and around what it stands.
+_FURTHER: Final = frozenset(
+    {
+        *("continuationtoken", "cursornext", "hasmore", "hasnext", "hasnextpage", "more", "next"),
+        *("nextcursor", "nextlink", "nextoffset", "nextpage", "nextpagetoken", "nexttoken"),
+        *("nexturl", "nextmarker", "odatanextlink"),
+    }
+)
+_AROUND: Final = ("meta", "metadata", "links", "_links", "paging", "pagination", "page", "cursor")
 _PARAMETER: Final = r'\s*;\s*([^\s=;,"]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?'
 _BETWEEN: Final = ", \t"
 _PARAMETERS: Final = re.compile(_PARAMETER)
@@ -130,6 +146,8 @@ class _Pages:
     seen: set[str] = field(default_factory=set)
     at: str = ""
     remark: str = ""
+    further: str = ""
+    """What the last page calls the one behind it, if it seems to name one."""
 
 
 class _Files:
@@ -404,7 +422,7 @@ class Api:
             problem = found
             if not pages.hashes:
                 raise
-        remark = pages.remark or self._unread_pages(description, operation, shape)
+        remark = pages.remark or self._unread_pages(description, operation, shape, pages.further)
         response = pages.hashes[0]
         if len(pages.hashes) > 1:
             response = digest_of("\n".join(pages.hashes).encode())
@@ -421,18 +439,18 @@ class Api:
             remark=remark,
         )
 
-    def _unread_pages(self, description: Description, operation: Operation, shape: Shape) -> str:
+    def _unread_pages(
+        self, description: Description, operation: Operation, shape: Shape, further: str
+    ) -> str:
         """Tell why an answer that names no further page may be one of several all the same."""
         connected = isinstance(description, GraphQl) and description.is_connection(operation, shape)
         if self.setting.says_paging(operation.name) or connected:
             return ""
-        names = [one.name for one in operation.parameters if not one.required]
-        paged = next((one for one in names if _PUNCTUATION.sub("", one.lower()) in _PAGED), "")
-        if not paged:
+        paged = next((one.name for one in operation.parameters if _is_paging(one)), "")
+        if not paged and not further:
             return ""
-        return (
-            f"it takes `{paged}`, and no `paging` says how its pages are read, or that it has none"
-        )
+        what = f"it takes `{paged}`" if paged else f"it has `{further}`, which may lead on"
+        return f"{what}, and no `paging` says how its pages are read, or that it has none"
 
     def _page(
         self, described: _Described, asking: Asking, pages: _Pages, until: float
@@ -581,10 +599,33 @@ def _linked(reply: Reply) -> str:
     return ""
 
 
+def _is_paging(one: Parameter) -> bool:
+    name = _PUNCTUATION.sub("", one.name.lower())
+    return name in (_SURELY_PAGED if one.required else _PAGED)
+
+
+def _further(document: Json) -> str:
+    """Name the field by which a page seems to name the one behind it."""
+    if not isinstance(document, dict):
+        return ""
+    beside = [(name, document.get(name)) for name in _AROUND]
+    found = {f"{name}.": one for name, one in beside if isinstance(one, dict)}
+    for before, holder in {"": document, **found}.items():
+        for name, value in holder.items():
+            there = value.get("href", value) if isinstance(value, dict) else value
+            if _PUNCTUATION.sub("", name.lower()) in _FURTHER and there:
+                return printable(f"{before}{name}")
+    links = document.get("links")
+    entries = links if isinstance(links, list) else []
+    leads = any(isinstance(one, dict) and one.get("rel") == "next" for one in entries)
+    return "links" if leads else ""
+
+
 def _take(document: Json, shape: Shape, pages: _Pages, most_rows: int) -> None:
     """Add the rows of a page."""
     if isinstance(document, list) and not shape.rows.steps:
         raise ApiError('the answer is a list: write `rows="[]"`', DRIFTED)
+    pages.further = _further(document) if ENTRIES in shape.rows.steps else ""
     if blank := shape.blank(document):
         pages.remark = pages.remark or f"an entry of `{blank}` is null: what it is nobody knows"
     for row in shape.cells(document):

@@ -86,6 +86,10 @@ async def by_header(request: Request, state: State) -> Response:
     return JSONResponse({"items": items_from(start)}, headers={"link": told} if told else {})
 
 
+async def around(request: Request, state: State) -> Response:
+    return JSONResponse({"items": items_from(0), **state["around"]})
+
+
 async def looping(request: Request, state: State) -> Response:
     return paged(items_from(at(request, "cursor")), "3")
 
@@ -120,6 +124,7 @@ def server() -> Iterator[Served]:
         "/url": by_url,
         "/link": by_link,
         "/header": by_header,
+        "/around": around,
         "/looping": looping,
         "/endless": endless,
         "/elsewhere": elsewhere,
@@ -134,7 +139,8 @@ def server() -> Iterator[Served]:
 def crm(project: Project, server: Served, opened: Open) -> Callable[[str, str], Session]:
     def make(path: str, paging: str) -> Session:
         settings = f"spec_file: spec.yaml\nurl: {server.url}\nprivate: true\npages: 20"
-        folder = project(f"{settings}\nauthority: true\nretries: 0\npaging: {paging}", RULES)
+        told = f"paging: {paging}" if paging else ""
+        folder = project(f"{settings}\nauthority: true\nretries: 0\n{told}", RULES)
         (folder / "spec.yaml").write_text(SPEC.replace("PATH", path))
         return opened(folder)
 
@@ -214,6 +220,37 @@ def test_what_takes_a_limit_is_all_there_is_only_once_somebody_says_how_pages_ar
         assert result.verdict is verdict
         if verdict is Verdict.UNRESOLVED:
             assert "`per_page`" in str([one.answer.openings for one in result.calls])
+
+
+NONE_FURTHER: list[dict[str, Any]] = [
+    {"next": None, "has_more": False},
+    {"links": {"next": {"href": None}, "self": {"href": "/a"}}},
+    {"links": [{"rel": "self", "href": "/a"}], "meta": {"nextPageToken": ""}},
+    {"total": 9, "nextly": "x"},
+]
+FURTHER: list[tuple[dict[str, Any], str]] = [
+    ({"next": "/a?page=2"}, "next"),
+    ({"has_more": True}, "has_more"),
+    ({"meta": {"next-cursor": "a"}}, "meta.next-cursor"),
+    ({"_links": {"next": {"href": "/a"}}}, "_links.next"),
+    ({"links": [{"rel": "next", "href": "/a"}]}, "links"),
+    ({"@odata.nextLink": "https://x.example"}, "@odata.nextLink"),
+]
+
+
+@pytest.mark.parametrize(("around", "name"), [*((one, "") for one in NONE_FURTHER), *FURTHER])
+def test_an_answer_that_seems_to_lead_on_is_not_all_there_is(
+    crm: Callable[[str, str], Session], server: Served, around: dict[str, Any], name: str
+) -> None:
+    server.state["around"] = around
+    with crm("around", "") as session:
+        result = session.prove(f"many({SIZE})")
+        assert result.verdict is (Verdict.UNRESOLVED if name else Verdict.PROVED)
+        assert (f"it has `{name}`" in str([one.answer.openings for one in result.calls])) is bool(
+            name
+        )
+    with crm("around", "none") as session:
+        assert session.prove(f"many({SIZE})").verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize(
