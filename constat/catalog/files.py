@@ -32,7 +32,7 @@ from constat.catalog.connection import (
     SourceTable,
 )
 from constat.catalog.duck_queries import CopiedReading
-from constat.catalog.duck_session import DuckSession, long_repeats, named, quoted
+from constat.catalog.duck_session import NEEDS_MEMORY, DuckSession, long_repeats, named, quoted
 from constat.catalog.file_tables import (
     MOST_BELOW,
     FileTable,
@@ -642,7 +642,7 @@ _LARGEST: Final = 1 << 30
 
 
 def load_arrow(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
-    """Load the files one after the other; a stop for the time says so, anything else is damage."""
+    """Load the files; a stop for time or memory says so, anything else is damage."""
     first: tuple[DuckColumn, ...] = ()
     for place, file in enumerate(files):
         # No table of a project has a blank in its name.
@@ -650,7 +650,8 @@ def load_arrow(session: DuckSession, table: str, files: Sequence[Path], seconds:
         try:
             session.take(part, ArrowFile(file), seconds)
         except (SourceFailureError, QueryMistakeError) as problem:
-            if problem.code == "C0521" or isinstance(problem, _LargeError):
+            ours = problem.code == "C0521" or problem.reason == NEEDS_MEMORY
+            if ours or isinstance(problem, _LargeError):
                 raise
             raise damaged(file, " is no Arrow that can be read, or is damaged") from None
         columns = session.columns(f"SELECT * FROM {named(part)}")  # noqa: S608  a name of the project

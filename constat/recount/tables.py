@@ -454,7 +454,7 @@ class Tables:
         listed = [Parameter(f"v{n}", Parameter.POSITIONAL_ONLY) for n in range(len(given))]
         plain.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # `inspect` looks there
         name = self._known[key] = f"f{len(self._known)}"
-        from duckdb.func import FunctionNullHandling  # noqa: PLC0415  heavy library
+        from duckdb.func import FunctionNullHandling  # noqa: PLC0415  heavy library, loaded on first use
 
         nulls = FunctionNullHandling.SPECIAL if empty else FunctionNullHandling.DEFAULT
         self.driver.create_function(name, plain, list(given), result, null_handling=nulls)

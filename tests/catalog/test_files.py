@@ -266,6 +266,17 @@ def test_a_damaged_parquet_file_is_told(tmp_path: Path, damage: str) -> None:
     assert str(tmp_path) not in reasons(answer)
 
 
+def test_an_arrow_file_that_takes_too_much_memory_is_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take(*_: object, **__: object) -> None:
+        raise SourceFailureError(duck_session.NEEDS_MEMORY)
+
+    monkeypatch.setattr(DuckSession, "take", take)
+    answer = told(tmp_path, "t.arrows", b"\xff\xff\xff\xff\0\0\0\0")
+    fails(answer, duck_session.NEEDS_MEMORY, "C0520")
+
+
 LONG = "repeat('x', 200_000) AS x, 'a' AS y FROM range(40)"
 
 
