@@ -395,9 +395,13 @@ class Log:
         return dict(told)
 
 
-def tried(corpus: Corpus, breaks: Sequence[Break], log: Log, turn: int) -> None:
-    """Let every copy meet the programs that reach its break: `turn` each first, then all."""
+def tried(corpus: Corpus, breaks: Sequence[Break], log: Log, turn: int, beyond: int = -1) -> None:
+    """Let every copy meet the programs that reach its break: `turn` each first, then all.
+
+    Copies that no more than `beyond` programs reach are left out.
+    """
     meets = reached(breaks, corpus.runs)
+    breaks = [one for one in breaks if len(meets[one.name]) > beyond]
     begun = time.monotonic()
     # Those that no program reaches are settled at once; then those that most reach.
     most = 1 + len(corpus.known)
@@ -450,6 +454,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="which copies")
     parser.add_argument("--log", type=Path, help="a file to note each copy in, and to go on from")
     parser.add_argument("--turn", type=int, default=60, help="programs for each, before more")
+    parser.add_argument(
+        "--beyond", type=int, default=-1, help="only copies that more programs reach than this"
+    )
     parser.add_argument("--workers", type=int, default=1, help="processes; several need a log")
     told = parser.parse_args()
     log = Log(told.log)
@@ -460,10 +467,10 @@ def main() -> int:
         corpus = prepared(make_corpus(told.size, told.first, Path(folder)))
         sys.stderr.write(f"{told.size} programs prepared in {time.monotonic() - begun:.0f} s\n")
         if told.workers == 1:
-            tried(corpus, breaks, log, told.turn)
+            tried(corpus, breaks, log, told.turn, told.beyond)
         else:
             shares = [breaks[one :: told.workers] for one in range(told.workers)]
-            _at_once([partial(tried, corpus, share, log, told.turn) for share in shares])
+            _at_once([partial(tried, corpus, one, log, told.turn, told.beyond) for one in shares])
             log.read()
     sys.stdout.write(f"{len(log.found)} copies: {log.counts()}\n")
     return int(log.counts().get("passed", 0) > 0)
