@@ -278,6 +278,8 @@ class _Index:
         self.kept = tuple_getter(kept)
         self.same = same
         self.found: dict[Key, list[tuple[Slot, ...]]] = {}
+        #: Whether its one entry is the rows as they are.
+        self.is_list = not (columns or same) and kept == tuple(range(arity))
         # Rows that differ only in dropped columns give one entry: set semantics early.
         used = {*columns, *kept, *(place for _, place in same)}
         self.seen: set[tuple[Key, tuple[Slot, ...]]] | None = set() if len(used) < arity else None
@@ -286,6 +288,11 @@ class _Index:
         key, kept, found, seen = self.key, self.kept, self.found, self.seen
         if self.read:
             rows = [row for row in rows if fits(row, self.read)]
+        if self.is_list:
+            every = list(rows)
+            if every:
+                found.setdefault((), []).extend(every)
+            return
         for row in rows:
             if self.same and any(row[one] != row[other] for one, other in self.same):
                 continue
@@ -349,6 +356,7 @@ class Relation:
         self._since: dict[OpenRow, tuple[float, float]] = {}
         self._shapes = _WeakIndex(tuple(range(arity)))
         self._indexes: dict[tuple[Columns, Columns, Pairs, Columns], _Index] = {}
+        self._looked_at: set[tuple[Columns, Columns, Pairs, Columns]] = set()
         self._weak_indexes: dict[Columns, _WeakIndex] = {}
         self._null_indexes: dict[Columns, _WeakIndex] = {}
 
@@ -374,12 +382,13 @@ class Relation:
         `nulls` tells that they may hold null cells.
         """
         sure = self.sure
-        new = [row for row in dict.fromkeys(self.clock.over(rows)) if row not in sure]
+        every = dict.fromkeys(self.clock.over(rows), stamp)
+        new = [row for row in every if row not in sure] if sure else list(every)
         if not new:
             return new
         if nulls:
             self._note_nulls(new)
-        sure.update(dict.fromkeys(new, stamp))
+        sure.update(every if len(new) == len(every) else dict.fromkeys(new, stamp))
         if self.weak:
             for row in new:
                 self.weak.pop(row, None)
@@ -449,19 +458,32 @@ class Relation:
         )
 
     def lookup(
-        self, columns: Columns, kept: Columns, same: Pairs = (), read: Columns = ()
+        self,
+        columns: Columns,
+        kept: Columns,
+        same: Pairs = (),
+        read: Columns = (),
+        alone: Key | None = None,
     ) -> dict[Key, list[tuple[Slot, ...]]]:
         """The index of certain rows on `columns`, each entry a list of the `kept` columns.
 
-        Rows that may have nothing in a column of `read` are left out.
+        Rows that may have nothing in a column of `read` are left out. Where one key `alone` is
+        looked up, the first time only its rows are there: an index of all costs as ten such looks.
         """
         if not self.has_nulls:
             read = ()
-        index = self._indexes.get((columns, kept, same, read))
+        one = (columns, kept, same, read)
+        index = self._indexes.get(one)
         if index is None:
             index = _Index(columns, kept, same, self.arity, read)
-            index.add(self.clock.over(self.sure))
-            self._indexes[columns, kept, same, read] = index
+            rows: Iterable[Row] = self.clock.over(self.sure)
+            if alone is not None and columns and one not in self._looked_at:
+                self._looked_at.add(one)
+                key = index.key
+                index.add([row for row in rows if key(row) == alone])
+                return index.found
+            index.add(rows)
+            self._indexes[one] = index
         return index.found
 
     def matching(

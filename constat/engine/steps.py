@@ -534,8 +534,9 @@ class Steps:
 
     def _found(self, step: Join, batch: Batch, later: tuple[Step, ...]) -> Batch:
         """Join where rows change no more: those are looked up that a later equation lets pass."""
-        lookup = self._state.relation(step.predicate).lookup
-        get = lookup(step.columns, step.kept, step.same, step.read).get
+        relation = self._state.relation(step.predicate)
+        alone = key_getter(step.key)(batch.sure[0]) if len(batch.sure) == 1 else None
+        get = relation.lookup(step.columns, step.kept, step.same, step.read, alone).get
         key_of, limits = key_getter(step.key), self._state.limits
         out: list[Binding] = []
         for binding in self._state.clock.over(batch.sure):

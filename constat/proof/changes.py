@@ -12,6 +12,7 @@ among the VIPs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from constat.evaluation import ACCEPTED, POSSIBLE, UNTIMED
@@ -93,8 +94,9 @@ class _Comparison:
     def changes(self) -> list[Change]:
         """Give the changes, in the order of rows."""
         before, after = self.before.rows, self.after.rows
-        rows = {row for row, state in before.items() if after.get(row) != state}
-        rows |= after.keys() - before.keys()
+        rows = set(before.keys() ^ after.keys())
+        unknown = (row for row in (*self.before.weak, *self.after.weak) if row in before)
+        rows |= {row for row in unknown if row in after and before[row] != after[row]}
         differing = [
             (row, was, now)
             for row in sorted(rows, key=row_order)
@@ -165,13 +167,18 @@ class _Side:
         self.world = world
         self.name = name
         told: dict[OpenRow, str] = dict.fromkeys(world.outcome.rows(name, ACCEPTED), _HOLDS)
-        weak = [row for row in world.outcome.rows(name, POSSIBLE) if row not in told]
+        possible = list(world.outcome.rows(name, POSSIBLE))
+        # What holds is possible: of as many rows none is only that.
+        more = len(possible) > len(told)
+        weak = [row for row in possible if row not in told] if more else []
         told |= dict.fromkeys(weak, _UNKNOWN)
         # Rows with an open column are kept apart.
-        self._shapes = [row for row in told if OPEN in row]
+        is_open = type(OPEN) in set(map(type, chain.from_iterable(told)))
+        self._shapes = [row for row in told if OPEN in row] if is_open else []
         for shape in self._shapes:
             del told[shape]
         self.rows: dict[Row, str] = told  # type: ignore[assignment]  # ground
+        self.weak: list[Row] = weak  # type: ignore[assignment]  # also shapes, which are in no rows
         self._demands = [one for one in world.outcome.demands if one.predicate == name]
 
     def state(self, row: Row) -> str | None:

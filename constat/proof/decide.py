@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from decimal import Decimal
 from functools import cache, partial
 from heapq import nsmallest
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -583,16 +584,15 @@ def answers_in(reading: Reading, goal: Atom) -> tuple[Fact, ...]:
 
 def first_answers(reading: Reading, goal: Atom, most: int | None) -> tuple[tuple[Fact, ...], int]:
     """Return the first certain rows that match a goal, in order, and how many more there are."""
-    rows = reading.outcome.rows(goal.predicate, reading.certain)
+    rows = list(reading.outcome.rows(goal.predicate, reading.certain))
     names = {term.name for term in goal.terms if isinstance(term, Variable)}
     # Each row of values is an instance of a goal whose terms are different variables.
     any_values = len(names) == len(goal.terms)
-    found: list[Row] = [
-        row  # type: ignore[misc]  # without a placeholder
-        for row in rows
-        if OPEN not in row
-        and ((any_values and NullCell not in map(type, row)) or agrees(goal, row))
-    ]
+    kinds = set(map(type, chain.from_iterable(rows)))
+    if any_values and kinds.isdisjoint((type(OPEN), NullCell)):
+        found: list[Row] = rows  # type: ignore[assignment]  # without a placeholder
+    else:
+        found = [row for row in rows if OPEN not in row and agrees(goal, row)]  # type: ignore[misc]
     few = most is not None and len(found) > most
     # The order is the same: of one column its text is all there is to compare.
     text = _texts if len(goal.terms) != 1 else _only_text

@@ -45,6 +45,10 @@ class Remembered:
         self, columns: _Columns, keys: Iterable[Row], clock: Clock = UNTIMED
     ) -> tuple[list[Portion], list[Opening]]:
         """Give what the answer says about those keys."""
+        if not columns:
+            # Everything was asked for: the rows are given as they came, packed where they are.
+            portions = [portion for portion in self.answer.portions if portion.rows]
+            return portions, list(openings_for(self.answer.openings, columns, set(keys), clock))
         if columns not in self._indexes:
             self._indexes[columns] = [
                 _index(portion, columns, clock) for portion in self.answer.portions
