@@ -986,7 +986,7 @@ def _arguments_reason(
         )
     if dates and term.function == "-":
         edit = f"write `days_between({shown[-1]}, {shown[0]})`"
-        if isinstance(term.arguments[-1], Constant):
+        if isinstance(term.arguments[-1], Constant) and not _is_day(term.arguments[-1]):
             edit = f"write `date_add({shown[0]}, -{shown[-1]})`"
         return "C0223", "dates are compared and moved by functions", edit
     kinds = dict.fromkeys(kind.value for one in known for kind in one.parameters)
@@ -995,6 +995,14 @@ def _arguments_reason(
         return "C0223", note, f"write `cat({shown[0]}, {shown[-1]})`"
     wanted = known[0].parameters[0]
     return "C0223", note, f"convert the argument: `{_converted(shown[0], given[0], wanted)}`"
+
+
+def _is_day(constant: Constant) -> bool:
+    try:
+        parse_value(str(constant.value), Kind.DATE)
+    except ValueError:
+        return False
+    return True
 
 
 def _only_numbers(term: Apply) -> bool:

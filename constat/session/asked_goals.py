@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.analysis import analyse, check_goal
 from constat.analysis.kind_mistakes import TURNED
-from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
+from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
 from constat.frozen import frozen
 from constat.logic import (
     COMPARISONS,
@@ -45,7 +45,7 @@ from constat.proof.sentences import ASKED, speech_in
 from constat.proof.written import written_literal
 from constat.syntax import parse_goal, parse_text, print_literal
 from constat.syntax.goals import GOAL_NAME
-from constat.syntax.mistakes.habits import in_double_quotes, literally
+from constat.syntax.mistakes.habits import NOT_QUOTED, in_double_quotes, literally
 from constat.syntax.mistakes.spelling import single_quotes
 
 if TYPE_CHECKING:
@@ -139,6 +139,9 @@ def _mending(text: str, program: AnalysedProgram, read: Callable[[str], _Read]) 
         return _quotes_told(text, read)
     except ConstatError as problem:
         first, *others = problem.diagnostics
+        if first.message == NOT_QUOTED:
+            first = _unquoted(first, program)
+            raise ConstatError([first, *others], exit_code=problem.exit_code) from None
         if _leads(first):
             raise
         from constat.syntax.mistakes.goals import whole_goal  # noqa: PLC0415  loaded when it is used
@@ -154,6 +157,21 @@ def _mending(text: str, program: AnalysedProgram, read: Callable[[str], _Read]) 
         told = [one for one in others if one.code != first.code]
         mended = replace(first, help=f"write `{meant}`")
         raise ConstatError([mended, *told][:1], exit_code=problem.exit_code) from None
+
+
+def _unquoted(one: Diagnostic, program: AnalysedProgram) -> Diagnostic:
+    """Name what a quoted name may mean, where no predicate is called so."""
+    name, _, arguments = one.help.removeprefix("write `").partition("(")
+    predicates = program.program.predicates
+    if name in predicates:
+        return one
+    having = [each for each in predicates.values() if name in {c.name for c in each.columns}]
+    near = nearest(name, list(predicates))
+    if having and near is None:
+        edit = f"{having[0].name}({name} = ?{name})"
+        return replace(one, help=f"write `{edit}`, where the column of it is meant")
+    hint = "`constat rules list` lists the predicates"
+    return replace(one, help=f"write `{near}({arguments}" if near else hint)
 
 
 def _reads(meant: str, read: Callable[[str], _Read]) -> bool:

@@ -227,7 +227,10 @@ def wrong_value(
     )
 
 
-_DAY: Final = regex(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})\Z", re.ASCII)
+_DAY: Final = regex(
+    r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?:[T ]00:00(?::00(?:[.]0+)?)?Z?)?\Z", re.ASCII
+)
+"""A day, or the midnight with which it begins."""
 
 
 def _days_of(written: str) -> list[str]:

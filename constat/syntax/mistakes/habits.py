@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Final
 
 from constat.diagnostics import Diagnostic, Related, Span, nearest
 from constat.patterns import regex
@@ -249,11 +250,14 @@ def _escaped(letter: str) -> str:
     return f"[{letter}]" if letter in "$()*+.?[]{|}" else letter
 
 
+NOT_QUOTED: Final = "the name of a predicate is not quoted"
+
+
 def quoted_predicate(span: Span, name: str, arguments: str) -> Diagnostic:
     """`"Orders"(?x)`."""
     return Diagnostic(
         "C0136",
-        "the name of a predicate is not quoted",
+        NOT_QUOTED,
         span,
         note="a predicate has the name of its declaration, `constat rules list` lists them; the "
         "name of the table stands in the query of its `.input`",
