@@ -219,7 +219,8 @@ def _without_or(one: Diagnostic, text: str) -> Diagnostic:
     found = _OR.search(_QUOTED_OR_BLANKS.sub(lambda each: " " * len(each[0]), text))
     if found is None or one.code not in _SHAPES:
         return one
-    first = _plain(text[: found.start()])
+    first = _plain(text[: found.start()]).rstrip()
+    first += ")" * max(0, first.count("(") - first.count(")"))
     hint = (
         f"ask for one at a time, first `{first}`, or for the head of a rule: `;` is or in its body"
     )

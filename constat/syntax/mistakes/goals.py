@@ -469,6 +469,11 @@ _INNER: Final = regex(
 )
 """`> 99`, `?x > 99` and `total = > 99` among arguments."""
 _UP_TO: Final = "\x02"
+_EITHER: Final = "\x03"
+_ANY_OF: Final = regex("\x03([^\x03].*)\x03(?=, )")
+_LISTED: Final = regex(
+    rf"(?<![?\w])({_NAME})\s+in\s*[(\[]\s*({_VALUE}(?:\s*,\s*{_VALUE})+)\s*[)\]]", re.IGNORECASE
+)
 _BOUNDS: Final = regex(rf"(between\s+{_VALUE})\s+and\s+({_VALUE})", re.IGNORECASE)
 _BETWEEN: Final = regex(
     rf"\s*(?:({_NAME})\s*=?\s*)?between\s+({_VALUE})\s+{_UP_TO}\s+({_VALUE})\s*", re.IGNORECASE
@@ -498,11 +503,19 @@ def whole_goal(text: str, predicates: Mapping[str, Predicate]) -> str:
     selected = _SELECT.fullmatch(plain)
     mended = _of_select(selected, predicates) if selected else _mended(plain, predicates)
     found = _KEPT.sub(lambda one: kept[int(one[1])], mended)
+    found = _ANY_OF.sub(lambda one: _pattern(one[1].split(_EITHER)), found)
     return "" if found == text.strip() else found
+
+
+def _pattern(texts: list[str]) -> str:
+    """Write texts, quoted or not, as a pattern that matches one of them."""
+    plain = (one[1:-1].replace('\\"', '"') if one[:1] == '"' else one for one in texts)
+    return quoted("|".join(map(literally, plain)))
 
 
 def _mended(text: str, predicates: Mapping[str, Predicate]) -> str:
     text = _BEFORE.sub("", text, count=1) if _BEFORE.match(text) else text
+    text = _LISTED.sub(lambda one: f"{one[1]} = {' or '.join(re.split(r',', one[2]))}", text)
     text = _BOUNDS.sub(rf"\1 {_UP_TO} \2", text)
     text = _JOINED.sub(", ", text)
     text = _CHAIN.sub(
@@ -602,6 +615,9 @@ def _arguments(written: list[str], predicate: Predicate, behind: list[str]) -> l
             named = columns.get(one[1]) if one and one[2] == "=" else None
             at_place = predicate.columns[place] if place < predicate.arity else None
             parts.append(_quoting(part.strip(), named or (None if one else at_place)))
+        elif len(several) > 1 and one[2] not in {"=", "=="}:
+            # Which of them are meant nobody knows.
+            parts.append(part.strip())
         else:
             if f"{one[1]} = ?{one[1]}" not in parts:
                 parts.append(f"{one[1]} = ?{one[1]}")
@@ -642,8 +658,7 @@ def _by_name(parts: list[str], predicate: Predicate) -> list[str]:
 
 def _test(left: str, sign: str, right: str, several: list[str]) -> str:
     if len(several) > 1:
-        words = [one.strip().strip('"') for one in several]
-        return f'match("{"|".join(map(literally, words))}", {left})'
+        return f"match({_EITHER}{_EITHER.join(one.strip() for one in several)}{_EITHER}, {left})"
     plain = re.fullmatch(r"[A-Za-z][\w.-]*", right)
     return f"{left} {_SIGNS.get(sign, sign)} {quoted(right) if plain else right}"
 
