@@ -29,8 +29,8 @@ ARGUED: Final = {
         "customer-value",
         "reasons",
     ): (
-        "no law gives anybody a notice of why they are no VIP, and a notice of refused credit is in "
-        "credit-decision; the refutation names what fails"
+        "no law gives anybody a notice of why they are no VIP, and a notice of refused credit is "
+        "in credit-decision; the refutation names what fails"
     ),
     (
         "memory",
