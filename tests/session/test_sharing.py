@@ -17,6 +17,8 @@ import pytest
 
 from constat import AsyncSession, ConstatError, Session, Verdict
 from constat.evaluation.processor import Turn, finalize_here
+from constat.memory import Memory
+from tests.memory.rounds import user
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,6 +152,15 @@ def test_an_asynchronous_session_is_not_answered_behind_a_fork(still_shop: Path)
             return in_a_fork(waiting), repr(await session.prove(GOALS[0]))
 
     assert asyncio.run(main()) == (FORKED, "<PROVED: is_vip(C001), confidence 1>")
+
+
+def test_a_memory_is_not_read_behind_a_fork(tmp_path: Path) -> None:
+    with Memory(tmp_path, "s") as memory:
+        memory.append([user("the code is 7")])
+        assert in_a_fork(lambda: memory.archive.count("s")) == FORKED
+        assert in_a_fork(memory.close) == "None"
+        assert memory.archive.count("s") == 1
+    assert in_a_fork(lambda: memory.archive.count("s")) == "1"
 
 
 def test_a_fork_answers_where_all_was_closed(still_shop: Path) -> None:
