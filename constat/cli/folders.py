@@ -21,6 +21,7 @@ POPULATION: Final = "population.json"
 ANSWER: Final = "answer.json"
 _LONGEST: Final = 3600.0
 _UNRESOLVED: Final = 4
+_WHEN: Final = "note: the time is what the writer says; a signature over the index holds it"
 
 _Checked = tuple[int, dict[str, object], list[str]]
 
@@ -92,6 +93,7 @@ def _population_lines(found: Population, sampled: int) -> Iterator[str]:
     proves = "the certificate proves" if found.certificates == 1 else "the certificates prove"
     yield f"note: that {whole} is what the writer says; {proves} the members"
     yield "note: leaves were not re-read: the rows of the sources are taken as they stand"
+    yield _WHEN
 
 
 def _bulk_lines(answered: Answered) -> Iterator[str]:
@@ -107,6 +109,7 @@ def _bulk_lines(answered: Answered) -> Iterator[str]:
     for one in answered.inputs:
         yield f"input: {one.predicate}, {counted(one.rows, 'row')}, {one.sha256}"
     yield "note: inputs were not read again: their rows are taken as they stand"
+    yield _WHEN
 
 
 def _bulk_json(answered: Answered, code: int) -> dict[str, object]:

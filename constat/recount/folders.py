@@ -177,8 +177,17 @@ def _sliced(program: AnalysedProgram, goal: Atom) -> tuple[AnalysedProgram, str]
     return again, text
 
 
-def _analysed(text: str) -> AnalysedProgram | None:
-    diagnostics: list[Diagnostic] = []
+def _where(mistakes: Sequence[Diagnostic]) -> str:
+    """Say where the first mistake is, without a word of the file."""
+    first = next((one for one in mistakes if one.severity is Severity.ERROR), None)
+    if first is None:
+        return ""
+    line = f"line {first.span.line}: " if first.span is not None else ""
+    return f", the first of them {line}{first.code}"
+
+
+def _analysed(text: str, diagnostics: list[Diagnostic] | None = None) -> AnalysedProgram | None:
+    diagnostics = [] if diagnostics is None else diagnostics
     program = parse_text(text, _RULES, diagnostics)
     if any(one.severity is Severity.ERROR for one in diagnostics):
         return None
@@ -369,7 +378,13 @@ def _counted(
         except RefusedError as refused:
             return Recount(State.NOT_CHECKED, str(refused))
         evaluation = Evaluation(tables, program, lambda _, predicate: inputs[predicate.name])
-        return checked(evaluation, claim, lambda: found[""])
+        counted = checked(evaluation, claim, lambda: found[""])
+        assumed = next((rule.id for rule in program.rules if rule.assumed), None)
+        if counted.passed or assumed is None:
+            return counted
+        named = assumed if assumed.isprintable() else ascii(assumed)
+        said = f"rule {named} is an assumption: it has a confidence, or nobody approved it"
+        return replace(counted, why=f"{counted.why} ({said})")
 
 
 def _input(tables: Tables, loaded: Loaded, predicate: Predicate, file: Path) -> Loaded:
@@ -412,9 +427,10 @@ def _require_counts(tables: Tables, found: dict[str, Loaded], about: Answered) -
 def _claimed(about: Answered, rules: bytes) -> tuple[AnalysedProgram, Claim]:
     """Read rules and goal. Raises `FolderError` for what is not what we write."""
     try:
-        program = _analysed(rules.decode())
+        mistakes: list[Diagnostic] = []
+        program = _analysed(rules.decode(), mistakes)
         if program is None:
-            raise FolderError(f"`{_RULES}` has mistakes")
+            raise FolderError(f"`{_RULES}` has mistakes{_where(mistakes)}")
         goal = _goal(about.goal, program.program)
     except (UnicodeDecodeError, ConstatError):
         raise FolderError("its rules or its goal cannot be read") from None

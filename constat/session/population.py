@@ -443,7 +443,8 @@ def population_page(
         f"<title>{goal}</title><style>{_STYLE}</style></head><body><main>"
         f"<h1>Who is in <code>{goal}</code></h1>"
         f"<p>Decided at {_text(about['created'][:19])}Z by the rules"
-        f" <code>{_text(about['rules'])}</code>.</p>"
+        f" <code>{_text(about['rules'])}</code>. The time is the writer's word, which only a"
+        " signature over the index holds.</p>"
     )
     return "".join(
         [

@@ -268,6 +268,36 @@ def test_an_index_that_says_a_thing_twice_is_rejected(tmp_path: Path) -> None:
         checked(folder)
 
 
+def other_rules(folder: Path, old: str, new: str) -> Path:
+    """Put another text into the rules of a folder, and their hash into `answer.json`."""
+    file = folder / "rules.dl"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new, 1))
+    about = json.loads((folder / "answer.json").read_text())
+    about["rules"]["sha256"] = module._hash(file)
+    (folder / "answer.json").write_text(json.dumps(about))
+    return folder
+
+
+def test_a_mistake_in_the_rules_is_told_with_its_line_and_no_word_of_them(tmp_path: Path) -> None:
+    folder = other_rules(paths(tmp_path / "answer"), "t(?a, ?b) :-", "t(?a, ?secret) :-")
+    with pytest.raises(FolderError) as told:
+        checked(folder)
+    text = (folder / "rules.dl").read_text().splitlines()
+    line = next(number for number, one in enumerate(text, 1) if "secret" in one)
+    assert f"`rules.dl` has mistakes, the first of them line {line}: C0" in str(told.value)
+    assert "secret" not in str(told.value)
+
+
+def test_a_rule_that_is_an_assumption_is_named(tmp_path: Path) -> None:
+    folder = other_rules(
+        paths(tmp_path / "answer"), "t(?a, ?b) :-", "@[confidence = 0.5] t(?a, ?b) :-"
+    )
+    found = checked(folder).found
+    assert not found.passed
+    assert "rule t.1 is an assumption: it has a confidence, or nobody approved it" in found.why
+
+
 def test_rules_that_are_not_trusted_are_refused(tmp_path: Path) -> None:
     folder = paths(tmp_path / "answer")
     rules = checked(folder).rules

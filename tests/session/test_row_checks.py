@@ -498,6 +498,7 @@ def test_an_answer_in_a_folder_is_checked_by_who_has_nothing_else(
     ran = run("verify", "--bulk", str(folder))
     assert ran.code == 0
     assert ran.out.startswith("PROVED: 2 rows of p(?x), and there is no other\nanswer: sha256:")
+    assert "note: the time is what the writer says; a signature over the index holds it" in ran.out
     told = run("verify", "--bulk", str(folder), "--format", "json").json
     assert (told["state"], told["rows"], told["inputs"], told["exit_code"]) == ("passed", 2, [], 0)
     assert run("verify", "--bulk", str(folder), "--pin", told["rules"]).code == 0
