@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.analysis import analyse
+from constat.analysis.attributes import NO_REASON, REASONS
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Answer, Opening
 from constat.library.approvals import BEYOND
@@ -156,7 +157,11 @@ def _is_unapproved(rule: Rule) -> bool:
 
 def _guarded(rule: Rule) -> Rule:
     guard = Positive(Atom(UNAPPROVED, (Constant(rule.id, Kind.SYMBOL),)))
-    return replace(rule, body=(*rule.body, guard), proposed=False)
+    attributes = dict(rule.attributes)
+    if REASONS in attributes:
+        # There is one for each literal, and the guard is no reason.
+        attributes[REASONS] += f", {NO_REASON}"
+    return replace(rule, body=(*rule.body, guard), attributes=attributes, proposed=False)
 
 
 class Reviewed(Protocol):

@@ -188,3 +188,15 @@ def test_a_draft_that_is_a_rule_of_the_library_joins_once(project: Path) -> None
         with session.with_drafts([kept.short, kept.short]) as other:
             rules = [one.id for one in other.program.rules if one.head.predicate == "top"]
             assert rules.count(f"D{kept.identity[:8]}-1") == 1
+
+
+def test_a_rule_with_reasons_counts_only_where_it_is_approved(tmp_path: Path) -> None:
+    rules = """income("a", 10).
+.decl income(who: symbol, amount: number) .decl credit(who: symbol)
+@[reasons = "-, R01"] credit(?w) :- income(?w, ?x), ?x > 5.
+"""
+    (tmp_path / "credit.dl").write_text(rules)
+    (tmp_path / "constat.yaml").write_text("rules: [credit.dl]\n")
+    with Session(tmp_path) as session, session.approved_only() as strict:
+        assert session.prove('credit("a")').verdict.value == "PROVED"
+        assert strict.prove('credit("a")').verdict.value == "UNRESOLVED"
