@@ -130,7 +130,7 @@ def command(  # noqa: PLR0913  one for each option
       constat export c001.json --redact placed_order.amount -o view.json
       constat export c001.json --view auditor --to html -o c001.html
       constat export c001.json --to letter --locale de_DE
-      constat export c001.json --to openlineage --namespace shop=postgres://db.example:5432/shop.public
+      constat export c001.json --to openlineage --namespace sales=postgres://db.example:5432/shop.public
 
     Exit codes: 0 written or sent, 2 bad usage, the certificate is rejected or cannot be read, the
     format has no word for something in it, a value cannot be hidden, or an event was not taken.
