@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from _pytest.terminal import TerminalReporter
 
 
@@ -38,7 +41,17 @@ class Late:
         # pytest asks each name of a module for what tests and fixtures have.
         if name.startswith(("_", "pytest")):
             raise AttributeError(name)
-        return getattr(import_module(self._name), name)
+        return getattr(loaded(self._name), name)
+
+
+def loaded(name: str) -> ModuleType:
+    """Load a package, or skip the test: it may be there, and a library of the system not."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return import_module(name)
+    except (ImportError, OSError):
+        pytest.skip(f"{name} cannot be loaded here")
 
 
 CORE: Final = "core"

@@ -14,6 +14,7 @@ from constat.diagnostics import ConstatError
 from constat.proof.export.account import account_of
 from constat.proof.report import pdf
 from constat.proof.report.pdf import MOST_TOLD, paper, to_pdf
+from tests.extras import loaded
 from tests.report.certificates import VERDICTS, deep, good, hostile_everywhere, many
 
 # WeasyPrint leaves the file of its colour profile to the garbage collector.
@@ -42,7 +43,7 @@ def holds(written: bytes, content: bytes) -> None:
 
 @_LEFT_OPEN
 def test_a_pdf_holds_the_certificate_and_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("weasyprint", exc_type=ImportError)
+    loaded("weasyprint")
     # A page of one line: setting a whole report takes seconds.
     monkeypatch.setattr(pdf, "paper", lambda account: f"<p>{account.question}")
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
@@ -57,7 +58,7 @@ def test_a_pdf_holds_the_certificate_and_leaves_no_trace(monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_report_as_pdf_is_the_same_each_time(name: str) -> None:
-    pytest.importorskip("weasyprint", exc_type=ImportError)
+    loaded("weasyprint")
     first = to_pdf(good()[name])
     holds(first, good()[name])
     # The fonts in it bear a time in whole seconds.
