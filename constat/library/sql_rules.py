@@ -421,11 +421,15 @@ class _Select:
 
     def _parts(self, condition: Any) -> Iterator[Any]:  # noqa: ANN401  as above
         """Take a conjunction apart."""
+        return self._split(condition, self.exp.And)
+
+    def _split(self, condition: Any, kind: Any) -> Iterator[Any]:  # noqa: ANN401  as above
+        """Take apart what AND, or OR, joins."""
         while isinstance(condition, self.exp.Paren):
             condition = condition.this
-        if isinstance(condition, self.exp.And):
-            yield from self._parts(condition.left)
-            yield from self._parts(condition.right)
+        if isinstance(condition, kind):
+            yield from self._split(condition.left, kind)
+            yield from self._split(condition.right, kind)
         else:
             yield condition
 
@@ -440,7 +444,10 @@ class _Select:
             if not isinstance(condition, self.exp.Or):
                 continue
             sides = [condition.left, condition.right]
-            if len({frozenset(self._nulls(one)) for one in self._sides_of(condition)}) == 1:
+            if (
+                len({frozenset(self._nulls(one)) for one in self._split(condition, self.exp.Or)})
+                == 1
+            ):
                 continue
             if condition not in parts or self._folds(self.select):
                 raise _RefusedError("OR of columns that may be NULL", _ALTERNATIVES, condition)
@@ -450,16 +457,6 @@ class _Select:
                 copy.set("where", self.exp.Where(this=self.exp.and_(*kept)))
             return copies
         return []
-
-    def _sides_of(self, condition: Any) -> Iterator[Any]:  # noqa: ANN401  as above
-        """Take a disjunction apart."""
-        while isinstance(condition, self.exp.Paren):
-            condition = condition.this
-        if isinstance(condition, self.exp.Or):
-            yield from self._sides_of(condition.left)
-            yield from self._sides_of(condition.right)
-        else:
-            yield condition
 
     def _is_mine(self, column: Any) -> bool:  # noqa: ANN401  as above
         """Tell whether a column is, or may be, one of this query, though it stands further in."""

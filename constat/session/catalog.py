@@ -113,27 +113,16 @@ def readers_of(
 ) -> Mapping[str, Sequence[str]]:
     """Give the predicates whose queries read a table, by its path in lower case."""
     found: dict[str, list[str]] = defaultdict(list)
-    for predicate in _predicates(program):
-        source = predicate.source
-        query = source.parameters.get("query", "") if source else ""
-        if source is None or source.name not in project.databases or not query:
-            continue
-        for table in _tables_of(query, dialect_of(project, source.name)):
-            found[f"{source.name}.{table}".casefold()].append(print_signature(predicate))
+    for path, predicate in _reads(project, program):
+        found[path].append(print_signature(predicate))
     return found
 
 
 def _declared(project: Project, program: Callable[[], AnalysedProgram]) -> Mapping[str, str]:
     """Give the state of the declarations over each table, with constraints and lists of values."""
     found: dict[str, list[str]] = defaultdict(list)
-    for predicate in _predicates(program):
-        source = predicate.source
-        query = source.parameters.get("query", "") if source else ""
-        if source is None or source.name not in project.databases or not query:
-            continue
-        text = _with_constraints(predicate.name, program().program)
-        for table in _tables_of(query, dialect_of(project, source.name)):
-            found[f"{source.name}.{table}".casefold()].append(text)
+    for path, predicate in _reads(project, program):
+        found[path].append(_with_constraints(predicate.name, program().program))
     return {path: sha256("".join(sorted(one)).encode()).hexdigest() for path, one in found.items()}
 
 
@@ -151,6 +140,19 @@ def _with_constraints(name: str, program: Program) -> str:
     predicates = {one: program.predicates[one] for one in (name, *heads)}
     alone = replace(program, predicates=predicates, rules=(), outputs={}, sizes=())
     return "\n".join([print_program(alone), *map(print_rule, (*broken, *facts))])
+
+
+def _reads(
+    project: Project, program: Callable[[], AnalysedProgram]
+) -> Iterator[tuple[str, Predicate]]:
+    """Yield each table that a query reads, by its path in lower case, and the predicate."""
+    for predicate in _predicates(program):
+        source = predicate.source
+        query = source.parameters.get("query", "") if source else ""
+        if source is None or source.name not in project.databases or not query:
+            continue
+        for table in _tables_of(query, dialect_of(project, source.name)):
+            yield f"{source.name}.{table}".casefold(), predicate
 
 
 def signature_of(predicate: DraftedPredicate) -> str:
