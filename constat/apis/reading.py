@@ -443,13 +443,17 @@ class Api:
         self, description: Description, operation: Operation, shape: Shape, further: str
     ) -> str:
         """Tell why an answer that names no further page may be one of several all the same."""
-        connected = isinstance(description, GraphQl) and description.is_connection(operation, shape)
-        if self.setting.says_paging(operation.name) or connected:
+        if isinstance(description, GraphQl) and description.is_connection(operation, shape):
             return ""
+        leads = f"it has `{further}`, which may lead on" if further else ""
+        if self.setting.says_paging(operation.name):
+            _, paging, _ = self.setting.of(operation.name)
+            unread = leads and paging.kind != NONE
+            return f"{leads}, and `paging` does not read it" if unread else ""
         paged = next((one.name for one in operation.parameters if _is_paging(one)), "")
-        if not paged and not further:
+        if not paged and not leads:
             return ""
-        what = f"it takes `{paged}`" if paged else f"it has `{further}`, which may lead on"
+        what = f"it takes `{paged}`" if paged else leads
         return f"{what}, and no `paging` says how its pages are read, or that it has none"
 
     def _page(
@@ -581,22 +585,24 @@ def until_of(seconds: float) -> float:
 def _linked(reply: Reply) -> str:
     """Give the address of the next page that the header `Link` names (RFC 8288).
 
-    Raises `ApiError` for one that names a next page where it cannot be read.
+    Raises `ApiError` for one that names two, or names one where it cannot be read.
     """
-    text, at = reply.headers.get("link", "").strip(_BETWEEN), 0
+    text, at, found = reply.headers.get("link", "").strip(_BETWEEN), 0, ""
     while at < len(text):
         link = _LINKED.match(text, at)
         if link is None:
             if "next" in text[at:].lower():
                 raise ApiError("its header `Link` cannot be read: it may have further pages", PAGES)
-            return ""
+            return found
         told = ((one[1].lower(), one[2] or one[3] or "") for one in _PARAMETERS.finditer(link[2]))
         if any(name == "rel" and "next" in value.lower().split() for name, value in told):
-            return link[1].strip()
+            if found not in {"", link[1].strip()}:
+                raise ApiError("its header `Link` names two next pages", PAGES)
+            found = link[1].strip()
         at = link.end()
         while text[at : at + 1] in _BETWEEN and at < len(text):
             at += 1
-    return ""
+    return found
 
 
 def _is_paging(one: Parameter) -> bool:

@@ -412,6 +412,8 @@ class Describing:
             return found
         total, least = _shown(top.total, kind), _shown(bound, kind)
         off = _distance(threshold.operator, top.total, bound, kind)
+        speech = self.walker.speech
+        sums = [speech.value(one, kind) for one in (top.total, bound)]  # type: ignore[arg-type]  # no holes
         return replace(
             found,
             kind="threshold",
@@ -419,7 +421,7 @@ class Describing:
             literal=print_literal(self.rule.body[threshold.place], self.predicates),
             actual=total,
             required=f"{threshold.operator} {least}",
-            sentence=say_below(code.function, total, threshold.operator, least, self.walker.speech),
+            sentence=say_below(code.function, sums[0], threshold.operator, sums[1], speech),
             distance=off.text,
             gap=off.gap,
         )

@@ -222,6 +222,32 @@ def test_what_takes_a_limit_is_all_there_is_only_once_somebody_says_how_pages_ar
             assert "`per_page`" in str([one.answer.openings for one in result.calls])
 
 
+def test_a_header_that_names_two_next_pages_is_told(
+    crm: Callable[[str, str], Session], server: Served
+) -> None:
+    server.state["header"] = "</header?page=2>; rel=next, </header?page=3>; rel=next"
+    with crm("header", "link") as session:
+        result = session.prove(f"item({COUNT + 1})")
+        assert result.verdict is Verdict.UNRESOLVED
+        assert "names two next pages" in str([one.answer.openings for one in result.calls])
+
+
+def test_paging_that_reads_another_field_than_what_leads_on_is_told(
+    crm: Callable[[str, str], Session], server: Served
+) -> None:
+    for around, verdict in (
+        ({"next_cursor": "b"}, Verdict.UNRESOLVED),
+        ({"next_cursor": None}, Verdict.DISPROVED),
+    ):
+        server.state["around"] = around
+        with crm("around", "{parameter: cursor, next: nextCursor}") as session:
+            result = session.prove(f"item({COUNT + 1})")
+            assert result.verdict is verdict
+            told = "`next_cursor`, which may lead on, and `paging` does not read it"
+            said = str([one.answer.openings for one in result.calls])
+            assert (told in said) is (verdict is Verdict.UNRESOLVED)
+
+
 NONE_FURTHER: list[dict[str, Any]] = [
     {"next": None, "has_more": False},
     {"links": {"next": {"href": None}, "self": {"href": "/a"}}},

@@ -15,6 +15,7 @@ from constat.proof import proof_tree, render_tree
 from constat.proof.derivations import Open, Waiting
 from constat.proof.export.graph import to_graphml
 from constat.proof.export.prov import to_prov_json
+from constat.proof.sentences import speech_in
 from constat.proof.slices import Summand
 from tests.proof.asking import Table, analysed, ask, certificate, checked
 
@@ -96,6 +97,13 @@ def test_a_goal_that_stays_below_its_bound_says_how_far() -> None:
     assert (attempt.literal, attempt.actual) == ("?sum_1 > 50", "24")
     assert (attempt.required, attempt.distance) == ("> 50", "26")
     assert attempt.sentence == "the sum is 24 at most, and more than 50 is needed"
+
+
+def test_how_far_a_goal_stays_below_is_said_in_the_numbers_of_a_language() -> None:
+    rows = (("a", "b", Decimal("24.75")),)
+    decision = told("controls(a, b)", Table(rows), rules("Decimal", ", ?w >= 0.0"))
+    (attempt,) = proof_tree(decision, speech_in("de_DE")).attempts
+    assert "24,75" in attempt.sentence
 
 
 def test_a_goal_that_an_open_row_may_carry_says_so() -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from html import unescape
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import pytest
 
-from constat import Session
+from constat import Session, Verdict
 from constat.logic import UNREAD_CELL
 from constat.proof.export.account import account_of
 from constat.proof.export.document import own_words, rule_title
@@ -90,6 +91,22 @@ valid_ones(?c, ?n) :- signature_of(?c, _, _),
 .decl on_ballot(candidate: symbol)
 on_ballot(?c) :- valid_ones(?c, ?n), ?n >= 2, !barred_from(?c, _).
 """
+
+BLOCKED = """
+.decl holds(owner: symbol, company: symbol, percent: Decimal)
+.input holds(source = "office", query = "h")
+.decl listed(who: symbol)
+.input listed(source = "office", query = "l")
+.decl blocked(who: symbol)
+@[id = LIS1]
+blocked(?c) :- listed(?c).
+@[id = SUM1]
+blocked(?c) :- holds(_, ?c, _), ?s = sum ?p : { holds(?o, ?c, ?p), blocked(?o) }, ?s >= 50.0.
+"""
+HELD = {
+    "holds": Table((("Ash", "Elm", Decimal("49.99")), ("Oak", "Elm", Decimal("50.01")))),
+    "listed": Table((("Ash",),)),
+}
 
 
 class Read(HTMLParser):
@@ -181,6 +198,15 @@ works(?w) :- due(?w, _).
         assert (
             "Numbers of the answer are computed" in said(to_html(certificate(answered)))
         ) is told
+
+
+def test_a_rule_through_itself_that_stays_below_its_bound_does_not_give_what_is_disproved() -> None:
+    answered = ask(analysed(BLOCKED), 'blocked("Elm")', HELD)
+    document = certificate(answered)
+    assert answered.verdict is Verdict.DISPROVED
+    for text in (said(to_html(document)), to_markdown(document), to_svg(document)):
+        assert "is unknown" not in text
+    assert "does not give it" in said(to_html(document))
 
 
 def test_a_form_is_said_without_its_signs() -> None:

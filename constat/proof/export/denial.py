@@ -58,6 +58,12 @@ _MOST_KEYS: Final = 8
 Shape = tuple[str, "OpenRow"]
 
 
+def became(document: Document, attempt: Attempt) -> str:
+    """Name what became of a rule: none gives what is disproved, though a bound leaves it open."""
+    disproved = document.header["verdict"].startswith("DISPROVED")
+    return "failed" if disproved and attempt.state == "open" else attempt.state
+
+
 @frozen
 class Reason:
     """A reason code, the sentence of what fails, the rule; ``gap`` is 0 for what is nearest.

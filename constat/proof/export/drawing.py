@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.frozen import frozen, slotted
 from constat.logic import Spoken
-from constat.proof.export.denial import ATTEMPTED
+from constat.proof.export.denial import ATTEMPTED, became
 from constat.proof.export.document import origin_of, rule_title, shortened
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
 from constat.proof.sentences import words
@@ -271,7 +271,7 @@ class _Sketch:
         wanted: list[tuple[int, int]] = []
         for at, one in enumerate(self.account.denial):
             for number, path in enumerate(one.paths):
-                state = path.attempt.state
+                state = became(self.account.document, path.attempt)
                 label = self.attempted(state, self.rule(path.attempt.rule))
                 said = path.attempt.sentence or self.account.document.speech.said(ATTEMPTED[state])
                 name = f"path{at}_{number}"

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.account import account_of, changes_tried, reading_certificate
-from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, of_veiled
+from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, became, of_veiled
 from constat.proof.export.document import (
     capital,
     isolated,
@@ -245,11 +245,12 @@ def _undecided(account: Account) -> str:
     if account.attempts:
         title = speech.say("## How far each rule gets", "## Wie weit jede Regel kommt")
         lines += [*([""] if lines else []), title, ""]
-    return "\n".join([*lines, *(_attempted(one, speech) for one in account.attempts)])
+    return "\n".join([*lines, *(_attempted(one, account) for one in account.attempts)])
 
 
-def _attempted(attempt: Attempt, speech: Speech) -> str:
+def _attempted(attempt: Attempt, account: Account) -> str:
     """Say how far a rule gets."""
+    speech = account.document.speech
     stopped = speech.say(", stopped at {0}", ", endet bei {0}", _code(attempt.literal or ""))
     stopped = stopped if attempt.literal else ""
     reason = f": {escaped(attempt.sentence)}" if attempt.sentence else stopped
@@ -260,7 +261,7 @@ def _attempted(attempt: Attempt, speech: Speech) -> str:
     left = speech.counted(len(attempt.untried), "more condition")
     behind = speech.say("; not tried: {0}", "; nicht angesehen: {0}", left)
     behind = behind if attempt.untried else ""
-    state = speech.said(ATTEMPTED[attempt.state])
+    state = speech.said(ATTEMPTED[became(account.document, attempt)])
     return f"- {escaped(attempt.rule)} {state}{reason}{needed}{behind}"
 
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 from constat.logic import Aggregate, Comparison, Constant, Kind, Negative, Positive, Spoken
 from constat.proof.decoding import decode_row
 from constat.proof.export.account import by_change, changes_tried
-from constat.proof.export.denial import ATTEMPTED, MOST_REASONS, decisive, followed, of_veiled
+from constat.proof.export.denial import (
+    ATTEMPTED,
+    MOST_REASONS,
+    became,
+    decisive,
+    followed,
+    of_veiled,
+)
 from constat.proof.export.document import capital, own_words, shortened
 from constat.proof.export.drawing import VERDICTS, rows_folded, rows_left
 from constat.proof.export.steps import ABSENCE, CLOSURE, FACT, ROW, RULE
@@ -1257,8 +1264,8 @@ _SIGNS: Final = MappingProxyType({"failed": "✗", "open": "?"})
 def _path(account: Account, path: Path, told: set[int]) -> str:
     """Say of a rule what stops it, in words; what the rule's text says stands behind it."""
     attempt, say = path.attempt, account.document.speech.say
-    sign = _SIGNS.get(attempt.state, "○")
-    state = f"{sign} {account.document.speech.said(ATTEMPTED[attempt.state])}"
+    came = became(account.document, attempt)
+    state = f"{_SIGNS.get(came, '○')} {account.document.speech.said(ATTEMPTED[came])}"
     reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
     codes = ", ".join(text(one.code) for one in path.reasons)
     named = say("codes", "Zeichen") if path.reasons[1:] else say("code", "Zeichen")
