@@ -27,6 +27,7 @@ _TITLES: Final = (
     ("what changed", ("data", "rule", "assumption", "source")),
     ("what follows", ("conclusion", "verdict")),
     ("proved in another way", ("shape",)),
+    ("said in other words", ("wording",)),
 )
 
 
@@ -39,7 +40,8 @@ def diff_command(before: str, after: str | None, *, form: str, project: str | No
     """Tell what differs between two certificates, or between one and the present.
 
     First the data, rules, assumptions and sources that changed, then the conclusions and the
-    verdict that follow, each with its reasons, then what is proved in another way only. Rows are
+    verdict that follow, each with its reasons, then what is proved in another way only, then what
+    rules and declarations say in other words (sentences, codes, units, owners). Rows are
     aligned by predicate and key; what only one certificate speaks about is listed as not aligned.
     With one certificate its goal is proved again.
 

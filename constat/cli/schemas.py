@@ -1475,7 +1475,9 @@ class Change(TypedDict):
 
     number: Annotated[Ordinal, "Its place."]
     kind: Annotated[
-        Literal["data", "rule", "assumption", "source", "conclusion", "shape", "verdict"],
+        Literal[
+            "data", "rule", "assumption", "source", "conclusion", "shape", "verdict", "wording"
+        ],
         "What kind of thing changed; the first four are causes.",
     ]
     subject: Annotated[str, "What it is about."]

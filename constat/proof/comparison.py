@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.frozen import frozen
 from constat.proof.export.document import Document
 from constat.proof.render import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from constat.proof.export.document import Members
 
@@ -431,7 +432,7 @@ class Causes:
                 self._assumptions.add(number)
             elif kind != _VERDICT:
                 # The shape of a proof is no reason for what follows from the fact.
-                if kind not in {"shape", "source"}:
+                if kind not in {"shape", "source", "wording"}:
                     self._of_predicate[predicate].add(number)
                 for fact in facts:
                     self._of_fact[fact].add(number)
@@ -515,7 +516,7 @@ def _matching(side: Side, pattern: Key, *, any_row: bool) -> list[Key]:
 # conclusions the columns that no aggregate fills, and otherwise all columns but one, where that
 # names one row on each side.
 
-KINDS: Final = ("data", "rule", "assumption", "source", "conclusion", "shape", "verdict")
+KINDS: Final = ("data", "rule", "assumption", "source", "conclusion", "shape", "verdict", "wording")
 CAUSES: Final = KINDS[:4]
 
 
@@ -619,6 +620,7 @@ class _Comparing:
             *self._conclusions(),
             *self._shapes(),
             *self._verdict(),
+            *self._wording(),
         ]
         found.sort(key=lambda one: (KINDS.index(one.change.kind), _change_order(one.change)))
         causes = Causes(self._sides, [(one.change.kind, one.facts, one.predicate) for one in found])
@@ -744,6 +746,13 @@ class _Comparing:
             change = Change("verdict", self._before.document.goal(), told[0], told[1])
             yield _Found(change, (goal,), goal[0])
 
+    def _wording(self) -> Iterator[_Found]:
+        before, after = (_said(side) for side in self._sides)
+        for key in before.keys() & after.keys():
+            whose, predicate, _ = key
+            for what, old, new in said_otherwise(before[key], after[key]):
+                yield _Found(Change("wording", f"the {what} of {whose}", old, new), (), predicate)
+
     # ------------------------------------------------------------------ what stands alone
 
     def _unaligned(self) -> Iterator[Unaligned]:
@@ -794,6 +803,19 @@ def _rules_by_id(side: Side) -> dict[str, dict[str, tuple[str, str]]]:
     return found
 
 
+def _said(side: Side) -> dict[tuple[str, str, str], Members]:
+    """Return the declarations and rules that may say something, by name and by what they mean."""
+    declared = {
+        (printable(one["name"]), one["name"], json.dumps(side.columns[one["name"]])): one
+        for one in side.members["declarations"]
+    }
+    rules = zip(side.document.rules, side.contents, strict=True)
+    named = {
+        (f"rule {printable(one['id'])}", one["head"][0], content): one for one, content in rules
+    }
+    return declared | named
+
+
 def _summaries(side: Side) -> dict[tuple[str, str], str]:
     """Return for each summary, by rule and group, a text of what was added up."""
     found: dict[tuple[str, str], str] = {}
@@ -811,3 +833,56 @@ def _change_order(change: Change) -> tuple[str, str]:
 
 def _unaligned_order(one: Unaligned) -> tuple[str, str, str]:
     return one.text, one.side, one.reason
+
+
+# What rules and declarations say to people, of those that mean the same.
+
+_TEXTS: Final = (
+    ("says", "sentence"),
+    ("says_not", "sentence for what is false"),
+    ("says_unknown", "sentence for what is open"),
+    ("reasons", "list of reason codes"),
+    ("reason", "text of reason"),
+    ("cites", "citation"),
+    ("column", "name of column"),
+)
+_ORDINAL: Final = re.compile(r"\.[0-9]+\Z")
+
+
+def said_by(one: Mapping[str, Any], form: Container[str]) -> dict[str, str]:
+    """Give what a declaration or rule says to people, of the members that a format has.
+
+    A rule without an id is numbered, and so are alternatives: their numbers say nothing.
+    """
+    said = {name: one[name] for name in ("says", "author", "owner", "version") if name in form}
+    said |= dict(one["texts"]) if "texts" in form else {}
+    said |= {f"column.{at}": column for at, (column, _) in enumerate(one.get("columns", ()), 1)}
+    if "id" in one:
+        said["id"] = _ORDINAL.sub("", one["id"])
+    return {name: text for name, text in said.items() if text is not None}
+
+
+def said_otherwise(
+    then: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[str, str | None, str | None]]:
+    """Yield each text that is another one: what it is, and both in quotes, ``None`` for nothing."""
+    form = then.keys() & now.keys()
+    known, present = said_by(then, form), said_by(now, form)
+    for name in sorted({*known, *present}):
+        if known.get(name) != present.get(name):
+            yield _kind_of(name), _quoted(known.get(name)), _quoted(present.get(name))
+
+
+def _kind_of(name: str) -> str:
+    """Tell what a text is for: `says.de` is the sentence in de."""
+    first, _, rest = printable(name).partition(".")
+    kind = dict(_TEXTS).get(first, first)
+    if not rest:
+        return kind
+    if first.startswith("says"):
+        return f"{kind} in {rest}"
+    return f"{kind} {rest}" if first in dict(_TEXTS) else f"{kind} of column {rest}"
+
+
+def _quoted(text: str | None) -> str | None:
+    return None if text is None else json.dumps(text, ensure_ascii=not text.isprintable())

@@ -11,11 +11,11 @@ disproof stale.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from constat.proof.comparison import said_by, said_otherwise
 from constat.proof.decoding import without_wildcards
 from constat.proof.encoding import encode_program
 from constat.proof.projection import (
@@ -113,7 +113,7 @@ class PresentRules:
         """Yield what is said otherwise of a rule; of two that mean the same, one may say it."""
         means = _content(rule)
         alike = [one for one in self._rules_of(rule["head"][0]) if _content(one) == means]
-        if alike and all(_said(one, rule) != _said(rule, rule) for one in alike):
+        if alike and all(said_by(one, rule) != said_by(rule, rule) for one in alike):
             now = min(alike, key=lambda one: one["id"] != rule["id"])
             yield from _otherwise(f"rule {_in_one_line(rule['id'])}", rule, now)
 
@@ -206,53 +206,8 @@ def _content(rule: Mapping[str, Any]) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-_KINDS: Final = (
-    ("says", "sentence"),
-    ("says_not", "sentence for what is false"),
-    ("says_unknown", "sentence for what is open"),
-    ("reasons", "list of reason codes"),
-    ("reason", "text of reason"),
-    ("cites", "citation"),
-    ("column", "name of column"),
-)
-_ORDINAL: Final = re.compile(r"\.[0-9]+\Z")
-
-
-def _said(one: Mapping[str, Any], form: Mapping[str, Any]) -> dict[str, str]:
-    """Give what a declaration or rule says to people, of what the format of another one has.
-
-    A rule without an id is numbered, and so are alternatives: their numbers say nothing.
-    """
-    said = {name: one[name] for name in ("says", "author", "owner", "version") if name in form}
-    said |= dict(one["texts"]) if "texts" in form else {}
-    said |= {f"column.{at}": column for at, (column, _) in enumerate(one.get("columns", ()), 1)}
-    if "id" in one:
-        said["id"] = _ORDINAL.sub("", one["id"])
-    return {name: text for name, text in said.items() if text is not None}
-
-
 def _otherwise(whose: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     """Yield each text that is another one: what it is, what the certificate and the project say."""
-    known, present = _said(then, then), _said(now, then)
-    for name in sorted({*known, *present}):
-        if known.get(name) != present.get(name):
-            told = f"the certificate says {_quoted(known.get(name))}"
-            told += f", the project says {_quoted(present.get(name))}"
-            yield f"the {_kind_of(name)} of {whose} has changed: {told}"
-
-
-def _kind_of(name: str) -> str:
-    """Tell what a text is for: `says.de` is the sentence in de."""
-    first, _, rest = _in_one_line(name).partition(".")
-    kind = dict(_KINDS).get(first, first)
-    if not rest:
-        return kind
-    if first.startswith("says"):
-        return f"{kind} in {rest}"
-    return f"{kind} {rest}" if first in dict(_KINDS) else f"{kind} of column {rest}"
-
-
-def _quoted(text: str | None) -> str:
-    if text is None:
-        return "nothing"
-    return json.dumps(text, ensure_ascii=not text.isprintable())
+    for what, before, after in said_otherwise(then, now):
+        told = f"the certificate says {before or 'nothing'}, the project says {after or 'nothing'}"
+        yield f"the {what} of {whose} has changed: {told}"

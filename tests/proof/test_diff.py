@@ -111,6 +111,26 @@ def test_a_rule_that_changed_is_told_by_its_texts() -> None:
     assert found.changes[1].because == (0,)
 
 
+def test_what_is_said_in_other_words_is_told_beside_what_changed() -> None:
+    said = '@[says = "{c} is %s"]\n@[owner = "%s"]\n.decl is_vip('
+    before, after = (
+        written(rules=VIP.replace(".decl is_vip(", said % words, 1))
+        for words in (("a VIP", "sales"), ("no VIP", "sales"))
+    )
+    found = compare(before, after)
+    told = Change("wording", "the sentence of is_vip", '"{c} is a VIP"', '"{c} is no VIP"')
+    assert found.changes == (told,)
+    assert compare(after, before) == found.inverted()
+    raised = compare(
+        before,
+        written(
+            rules=VIP.replace(".decl is_vip(", said % ("a VIP", "sales"), 1),
+            threshold=threshold(10),
+        ),
+    )
+    assert "wording" not in kinds(raised)
+
+
 def test_a_rule_that_is_gone_and_one_that_is_new() -> None:
     lines = VIP.splitlines()
     other = "\n".join([*lines[:-1], 'is_vip(?c) :- tier(?c, "platinum").'])
