@@ -355,7 +355,8 @@ class Demand:
     looks at the `clock` while it goes over many rows. Nobody looks at a row whose values are
     outside of one of the `ranges`: whoever answers may leave it out, or not. What is `passing` says
     nothing of later demands: a tier asks anew for their keys. Who asks for `packs` goes through the
-    rows in their order: very many may come packed.
+    rows in their order: very many may come packed. With `only` no bound counts a row of another
+    key: whoever asks may not learn how many there are.
     """
 
     predicate: Predicate
@@ -365,6 +366,7 @@ class Demand:
     ranges: tuple[Range, ...] = ()
     passing: bool = field(default=False, compare=False, repr=False)
     packs: bool = field(default=False, compare=False, repr=False)
+    only: bool = field(default=False, compare=False, repr=False)
 
 
 # A million rows as Python objects take ten times what they say. Packed they are columns: whoever

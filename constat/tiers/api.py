@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 60.0
 _SHOWN: Final = 12
+_UNBOUNDED: Final = 1 << 40
 
 
 @frozen
@@ -174,7 +175,8 @@ class ApiTier:
         kinds = [predicate.kinds[place] for place in prepared.parameters]
         values = dict(zip(prepared.parameters.values(), map(_sent, sent, kinds), strict=True))
         asked: dict[str, object] = {**prepared.fixed, **values}
-        most = self._project.limits.query_rows
+        # Its bytes and pages bound it, too: of rows that whoever asks may not see none counts.
+        most = _UNBOUNDED if demand.only else self._project.limits.query_rows
         answered = api.answer(prepared.operation.name, asked, prepared.shape, self._end(), most)
         fetched = Fetched()
         reader = RowReader(predicate, f"API {name}: answer for {predicate.name}", API)

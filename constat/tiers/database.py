@@ -6,6 +6,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import field, replace
+from itertools import islice
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -83,6 +84,9 @@ if TYPE_CHECKING:
 # instead.
 
 DATABASE: Final = "database"
+_TOO_MANY: Final = "C0522"
+_UNBOUNDED: Final = 1 << 40
+_FEW: Final = 500
 MOST_OPENINGS: Final = 1_000
 NO_VALUE: Final = "[C0525]"
 """What is said of a row with a cell that is no value of its column has it."""
@@ -96,7 +100,8 @@ class Fetched:
     """What a query gave: distinct rows in their order, rows that came again, and open rows.
 
     `alike` counts rows by their cells where null cells keep equal ones apart. Very many plain rows
-    are `packed` where somebody asks for that: then `rows` has none.
+    are `packed` where somebody asks for that: then `rows` has none. It is `overfull` where there
+    were more rows than are allowed.
     """
 
     rows: dict[Row, None] = field(default_factory=dict)
@@ -107,6 +112,7 @@ class Fetched:
     openings: list[Opening] = field(default_factory=list)
     count: int = 0
     failure: str = ""
+    overfull: bool = False
 
     @property
     def given(self) -> Collection[Row]:
@@ -167,6 +173,22 @@ class RowReader:
                 _add(next(known), fetched)
             else:
                 self._take_one(raw, fetched)
+
+    def take_asked(
+        self, batch: Sequence[RawRow], fetched: Fetched, demand: Demand, wanted: frozenset[Row]
+    ) -> None:
+        """Add of a batch what has one of the keys; nothing else counts or is kept."""
+        part = Fetched(alike=fetched.alike)
+        self.take(batch, part)
+        fetched.count += part.count
+        for row in rows_for(part.rows, demand.columns, wanted):
+            more = part.repeated.get(row, 0) + (row in fetched.rows)
+            fetched.rows[row] = None
+            if more:
+                fetched.repeated[row] = fetched.repeated.get(row, 0) + more
+        fetched.openings += openings_for(part.openings, demand.columns, wanted)
+        if len(fetched.openings) > MOST_OPENINGS:
+            fetched.openings = [*fetched.openings[:MOST_OPENINGS], self._others()]
 
     def _chosen(self, raws: Sequence[RawRow]) -> Sequence[RawRow]:
         """Give the cells of the columns that somebody reads."""
@@ -281,9 +303,13 @@ class RowReader:
             reason = f"{self._where}, {'; '.join(reasons or nulls)}"
             fetched.openings.append(Opening(tuple(slots), reason, self._tier))
         elif len(fetched.openings) == MOST_OPENINGS:
-            everything: OpenRow = (OPEN,) * len(slots)
-            reason = f"{self._where}: more than {MOST_OPENINGS} rows hold cells that are no values"
-            fetched.openings.append(Opening(everything, reason, self._tier))
+            fetched.openings.append(self._others())
+
+    def _others(self) -> Opening:
+        """Give the opening that stands for all beyond those that are told one by one."""
+        everything: OpenRow = (OPEN,) * len(self._kinds)
+        reason = f"{self._where}: more than {MOST_OPENINGS} rows hold cells that are no values"
+        return Opening(everything, reason, self._tier)
 
     def _reason(self, place: int, cell: Cell, policy: str, problem: str) -> str:
         column = self._predicate.columns[place]
@@ -555,7 +581,10 @@ class DatabaseTier:
         if not pushes or len(demand.keys) > _MOST_PUSHED_KEYS:
             if failed_pass is not None:
                 return self._told(demand, demand.keys, failed_pass.ran)
-            ran = self._run(demand, connection, connection.whole(guarded, predicate.arity))
+            question = connection.whole(guarded, predicate.arity)
+            ran = self._run(demand, connection, question)
+            if demand.only and ran.fetched.overfull:
+                return self._told(demand, demand.keys, self._run_only(demand, connection, question))
             if ran.fetched.failure and not demand.passing:
                 evaluation = self._connections.evaluation
                 self._failed[_read(predicate)] = _FailedPass(evaluation, ran)
@@ -571,7 +600,10 @@ class DatabaseTier:
             places = [demand.columns.index(push.position) for push in pushes]
             distinct = tuple(dict.fromkeys(keys_of(keys, places)))
             question = connection.keyed(guarded, predicate.arity, pushes, distinct)
-            answers.append(self._told(demand, keys, self._run(demand, connection, question)))
+            ran = self._run(demand, connection, question)
+            if demand.only and ran.fetched.overfull:
+                ran = self._run_only(replace(demand, keys=keys), connection, question)
+            answers.append(self._told(demand, keys, ran))
         return _joined(answers)
 
     def _failed_pass(self, predicate: Predicate) -> _FailedPass | None:
@@ -590,11 +622,53 @@ class DatabaseTier:
                 clock.check()
                 reader.take(batch, fetched)
         except SourceFailureError as problem:
-            self._connections.note(name, problem)
-            raising = self._connections.raising(name, problem.code)
-            fetched.failure = f"{problem.reason} [{problem.code}]{raising}"
+            self._failed_to_run(fetched, name, problem)
         except QueryMistakeError as problem:
             raise self._mistake(predicate, problem, connection) from None
+        return self._ran(demand, connection, question, fetched, (started, began))
+
+    def _failed_to_run(self, fetched: Fetched, name: str, problem: SourceFailureError) -> None:
+        self._connections.note(name, problem)
+        raising = self._connections.raising(name, problem.code)
+        fetched.failure = f"{problem.reason} [{problem.code}]{raising}"
+        fetched.overfull = problem.code == _TOO_MANY
+
+    def _run_only(self, demand: Demand, connection: Connection, question: Question) -> _Ran:
+        """Read again where there was too much, and count what has one of the keys alone.
+
+        Of a key there is one row: so many keys may give so many rows, whoever may see which.
+        """
+        predicate, wanted = demand.predicate, frozenset(demand.keys)
+        name, fetched = _source(predicate), Fetched()
+        reader = RowReader(predicate, self._connections.spoken(name, predicate.name))
+        started, began = now(), time.perf_counter()
+        bounds = self._connections.bounds(name)
+        by_key = predicate.key and set(predicate.key) <= set(demand.columns)
+        most = max(bounds.rows, len(wanted)) if by_key else bounds.rows
+        try:
+            for batch in connection.read(question, replace(bounds, rows=_UNBOUNDED)):
+                demand.clock.check()
+                for start in range(0, len(batch), _FEW):
+                    reader.take_asked(batch[start : start + _FEW], fetched, demand, wanted)
+                if len(fetched.rows) > most:
+                    fetched.rows = dict.fromkeys(islice(fetched.rows, most))
+                    raise SourceFailureError(f"it gives more than {bounds.rows} rows", _TOO_MANY)  # noqa: TRY301  as a source does
+        except SourceFailureError as problem:
+            self._failed_to_run(fetched, name, problem)
+        return self._ran(demand, connection, question, fetched, (started, began))
+
+    def _ran(
+        self,
+        demand: Demand,
+        connection: Connection,
+        question: Question,
+        fetched: Fetched,
+        begun: tuple[str, float],
+    ) -> _Ran:
+        """Say what a query gave, and tell who watches."""
+        name, (started, began) = _source(demand.predicate), begun
+        predicate, clock = demand.predicate, demand.clock
+        fetched.overfull |= len(fetched.openings) > MOST_OPENINGS
         digest = _hash_of(fetched, predicate, clock)
         evidence = Evidence(
             tier=DATABASE,

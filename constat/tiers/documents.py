@@ -7,6 +7,7 @@ are found is declared, so that everybody finds the same ones; no model takes par
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -173,7 +174,8 @@ class DocumentTier:
         if finder.rows == QUOTES:
             return
         read = [one for one in self.documents(name) if not one.failure]
-        said = [self._of_document(finder, predicate, one, (), clock) for one in read]
+        demand = Demand(predicate, (), ((),), clock)
+        said = [self._of_document(finder, demand, one, ()) for one in read]
         reasons = [reason for one in said for reason in one.failures]
         reasons += [one.reason for each in said for one in each.openings]
         if not reasons and not any(one.portions for one in said):
@@ -200,7 +202,7 @@ class DocumentTier:
         failures: dict[Row, str] = {}
         for document in documents:
             demand.clock.check()
-            said = self._of_document(finder, predicate, document, quote, demand.clock)
+            said = self._of_document(finder, demand, document, quote)
             for reason in said.failures:
                 told = f"documents {name}: {reason} [C0581]"
                 failures |= dict.fromkeys(_about(demand, document.name, keys), told)
@@ -222,27 +224,25 @@ class DocumentTier:
             remarks=remarks,
         )
 
-    def _of_document(
-        self, finder: Finder, predicate: Predicate, document: Document, quote: Row, clock: Clock
-    ) -> _Said:
+    def _of_document(self, finder: Finder, demand: Demand, document: Document, quote: Row) -> _Said:
         """Look for rows in one document; what was found is remembered by the document's hash."""
-        key = (predicate.name, document.name, document.hash, quote)
+        key = (demand.predicate.name, document.name, document.hash, quote)
         known = self._said.get(key)
         if known is not None and known.document == document:
             return known
         if document.failure:
             return _Said(document, (), (), (f"{document.name}: {document.failure}",))
-        said = self._found(finder, predicate, document, quote, clock)
+        said = self._found(finder, demand, document, quote)
         self._said[key] = said
         return said
 
-    def _found(
-        self, finder: Finder, predicate: Predicate, document: Document, quote: Row, clock: Clock
-    ) -> _Said:
+    def _found(self, finder: Finder, demand: Demand, document: Document, quote: Row) -> _Said:
+        predicate, clock = demand.predicate, demand.clock
         fetched = Fetched()
         places: dict[Row, Found] = {}
         failures = list(finder.troubles(document))
-        most = self._project.limits.query_rows
+        # Its size bounds a document's rows, too: none counts that whoever asks may not see.
+        most = math.inf if demand.only else self._project.limits.query_rows
         for found in finder.find(document, [str(one) for one in quote], clock.check):
             before, line = len(fetched.rows), self._line(document, found)
             where = f"{document.name}, line {line}, says of {predicate.name}"

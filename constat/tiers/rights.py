@@ -12,15 +12,25 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import Shown
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Answer, Demand, Opening, Origin, Portion
-from constat.logic import OPEN, NullCell, NullPolicy, format_value
+from constat.logic import OPEN, Kind, NullCell, NullPolicy, format_value
 from constat.tiers.declarations import uses_certificates
-from constat.tiers.tier import content_hash, key_of, pattern, rows_as_read
+from constat.tiers.tier import (
+    content_hash,
+    key_of,
+    matched_keys,
+    may_be_any,
+    pattern,
+    read_canonical,
+    rows_as_read,
+)
 from constat.tiers.user import USER
 
 if TYPE_CHECKING:
@@ -28,7 +38,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Evidence, ExternalPredicate, Externals
-    from constat.logic import Kind, OpenRow, Predicate, Row
+    from constat.logic import Column, OpenRow, Predicate, Row, Value
     from constat.project.settings import Sight, SightOf
 
 _COMPARED: Final = re.compile(
@@ -153,26 +163,34 @@ class _Restricted:
         kept = [n for n, column in enumerate(demand.columns) if column not in self._hidden]
         columns = tuple(demand.columns[n] for n in kept)
         asked = {key: tuple(key[n] for n in kept) for key in demand.keys}
+        columns, keys = self._narrowed(columns, tuple(dict.fromkeys(asked.values())))
         # Neither a key nor a range tells anybody what a hidden column holds.
-        inner = self._inner.answer(
-            replace(
-                demand,
-                predicate=self._looking(demand.predicate),
-                columns=columns,
-                keys=tuple(dict.fromkeys(asked.values())),
-                ranges=tuple(one for one in demand.ranges if one.column not in self._hidden),
+        inner = Answer()
+        if keys:
+            ranges = tuple(one for one in demand.ranges if one.column not in self._hidden)
+            inner = self._inner.answer(
+                replace(
+                    demand,
+                    predicate=self._looking(demand.predicate),
+                    columns=columns,
+                    keys=keys,
+                    ranges=ranges,
+                    only=bool(self._wanted),
+                )
             )
-        )
         openings: dict[Opening, None] = {}
         portions = [
             found
             for one in inner.portions
             if (found := self._portion(one, demand, openings)) is not None
         ]
-        sure = self._openings(inner, columns, set(asked.values()), openings)
+        doubted = self._openings(inner, columns, set(keys), openings)
+        for row in (row for one in inner.portions for row in one.rows if self._may_be_shown(row)):
+            doubted.update(matched_keys(row, columns, set(keys)))
         answered = set()
         for key, narrow in asked.items():
-            if narrow in inner.answered and (sure and self._is_whole(demand, key, portions)):
+            sure = narrow in inner.answered and narrow not in doubted
+            if sure and self._is_whole(demand, key, portions):
                 answered.add(key)
             else:
                 openings[Opening(pattern(demand, key), self._reason, RIGHTS)] = None
@@ -184,6 +202,33 @@ class _Restricted:
             frozenset(answered),
             authorities if answered else (),
         )
+
+    def _narrowed(
+        self, columns: tuple[int, ...], keys: tuple[Row, ...]
+    ) -> tuple[tuple[int, ...], tuple[Row, ...]]:
+        """Give what is asked for: rows that are shown, for others reach bounds of a source.
+
+        Of a declared key there is one row. It is looked at whosoever it is: another row of the key
+        stands against it. A row whose wanted cell is not known is asked for with each value.
+        """
+        known = {
+            place: tuple(_values(texts, self._declared.columns[place]))
+            for place, texts in self._wanted.items()
+            if self._kinds[place] is not Kind.STRUCTURE
+        }
+        places = {place: columns.index(place) for place in known if place in columns}
+        keys = tuple(
+            key for key in keys if all(key[n] in known[place] for place, n in places.items())
+        )
+        unique = self._declared.key
+        more = [place for place in known if place not in places]
+        if not more or (unique and set(unique) <= set(columns)):
+            return columns, keys
+        wider = tuple(sorted((*columns, *more)))
+        order = [(*columns, *more).index(place) for place in wider]
+        rest = list(product(*(known[place] for place in more)))
+        every = ((*key, *values) for key in keys for values in rest)
+        return wider, tuple(tuple(one[n] for n in order) for one in every)
 
     def _looking(self, predicate: Predicate) -> Predicate:
         """Give the predicate as it is read to see whose rows these are."""
@@ -214,6 +259,14 @@ class _Restricted:
         """Tell whether all cells that have to be are as the role may see them."""
         return all(
             _text(row[place], self._kinds[place]) in texts for place, texts in self._wanted.items()
+        )
+
+    def _may_be_shown(self, row: OpenRow) -> bool:
+        """Tell whether nobody knows if a row is one that the role may see."""
+        cells = [row[place] for place in self._wanted]
+        return any(map(may_be_any, cells)) and all(
+            may_be_any(row[place]) or _text(row[place], self._kinds[place]) in texts
+            for place, texts in self._wanted.items()
         )
 
     def _cells(self, row: OpenRow) -> OpenRow:
@@ -278,6 +331,7 @@ class _Restricted:
         cells: list[object] = [key[place] for key in demand.keys for place in places]
         cells += [one.value for one in demand.ranges if one.column == column]
         cells += [row[column] for row in rows] if column not in self._hidden else []
+        yield from self._wanted.get(column, ()) if column not in self._hidden else ()
         for cell in cells:
             yield from (str(cell), _text(cell, self._kinds[column]))
 
@@ -287,9 +341,9 @@ class _Restricted:
         columns: tuple[int, ...],
         keys: set[Row],
         openings: dict[Opening, None],
-    ) -> bool:
-        """Add the openings that tell nothing hidden; false where one had to be left out."""
-        sure = True
+    ) -> set[Row]:
+        """Add the openings that tell nothing hidden; give the keys that others may have."""
+        doubted: set[Row] = set()
         for one in inner.openings:
             asked = all(
                 cell is OPEN or place in columns for place, cell in enumerate(one.row)
@@ -301,8 +355,8 @@ class _Restricted:
                     word = None
                 openings[Opening(row, self._reason, RIGHTS, word)] = None
             else:
-                sure = False
-        return sure
+                doubted.update(matched_keys(one.row, columns, keys))
+        return doubted
 
     def _is_whole(self, demand: Demand, key: Row, portions: Iterable[Portion]) -> bool:
         """Tell whether nothing that a key asks for can be among what is not shown."""
@@ -373,6 +427,15 @@ class _ToldApart:
         wanted = tuple(given[place] for place in unique)
         rows = (row for one in portions if one.assumption is None for row in one.rows)
         return any(key_of(row, unique) == wanted for row in rows)
+
+
+def _values(texts: Iterable[str | None], column: Column) -> Iterator[Value]:
+    """Give the values of a column that have one of these canonical texts, in one order."""
+    for text in sorted(one for one in texts if one is not None):
+        with suppress(ValueError):
+            value = read_canonical(text, column)
+            if format_value(value, column.kind) == text:
+                yield value
 
 
 def _of(row: OpenRow, columns: tuple[int, ...]) -> OpenRow:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from constat.evaluation import Verdict
+from constat.project import load_project
 from constat.session import Session
 from tests.apis.servers import JSONResponse, Request, Response, Served, serving
 
@@ -300,3 +301,24 @@ def test_some_pages_are_true_and_not_all_there_is(
         assert result.verdict is Verdict.UNRESOLVED
         told = str([one.answer.openings for one in result.calls])
         assert f"[{code}]" in told
+
+
+@pytest.mark.parametrize(("least", "told"), [(7, "DISPROVED"), (6, "UNRESOLVED")])
+def test_a_bound_of_rows_counts_none_that_a_role_may_not_see(
+    crm: Callable[[str, str], Session], least: int, told: str
+) -> None:
+    with crm("cursor", CURSOR) as session:
+        session.close()
+        folder = session.project.folder
+        with (folder / "constat.yaml").open("a") as config:
+            config.write(f"rights:\n  viewer: {{item: {{rows: {{id: ['{least}']}}}}}}\n")
+        config_text = (folder / "constat.yaml").read_text()
+        bounds = config_text.replace("{seconds: 20}", "{seconds: 20, query_rows: 2}")
+        (folder / "constat.yaml").write_text(bounds)
+        sight = load_project(folder).rights.sight("viewer", "v")
+        with Session(folder, sight=sight) as seen:
+            assert seen.prove(f"item({least})").verdict.value == told
+            assert seen.prove("item(0)").verdict is Verdict.UNRESOLVED
+        with Session(folder) as whole:
+            # Who may see them is told of the bound.
+            assert "C0522" in whole.prove("item(6)").explain()

@@ -1153,3 +1153,85 @@ def of_a_twin(made: dict[str, str]) -> tuple[Attack, ...]:
 ATTACKS: Final = (
     *(*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE, *ACROSS_ROLES, *AS_WRITTEN),
 )
+
+
+# A third project, whose sources may give three rows to a query: in one world no row is hidden, in
+# the other more than any bound, of each kind of source and in each way that rows are looked for.
+
+COUNTED: Final = ("keyed", "plain", "listed", "dated", "spelled", "noted", "stamped")
+"""Relations of three columns: what it is, whose it is, a number."""
+
+BOUNDS: Final = (
+    *(
+        attack
+        for name in COUNTED
+        for attack in (
+            asks(f"all of {name}", f"{name}(?i, ?r, ?v)"),
+            asks(f"one row of {name} by its value", f"{name}(?i, ?r, 7)"),
+            proves(f"one row of {name}", f"{name}(1, ?r, ?v)"),
+            proves(f"no row of {name}", f"{name}(999, ?r, ?v)"),
+            proves(f"a sum over {name}", f"sum_{name}(?t)"),
+            proves(f"what is not in {name}", f"without_{name}(1)"),
+            asks(f"{name} joined by what it is", f"wanted(?i), {name}(?i, ?r, ?v)"),
+            misses(f"a near miss of {name}", f"{name}(2, ?r, 7)"),
+            one(f"what is missing of {name}", "/v1/missing", goal=f"{name}(2, ?r, 7)", top=9),
+            one(f"a page of {name}", "/v1/query", query=f"{name}(?i, ?r, ?v)", most=1),
+            one(f"{name} as lines", "/v1/query/rows", query=f"{name}(?i, ?r, ?v)"),
+            supposes(f"{name} without its rows", f"sum_{name}(?t)", remove=[f"{name}(?i, ?r, ?v)"]),
+        )
+    ),
+    Attack(
+        "the cursor of one's own page at a bound",
+        (
+            Call("/v1/query", {"query": "keyed(?i, ?r, ?v)", "most": 1}),
+            Call("/v1/query/more", {"cursor": "@cursor"}),
+        ),
+    ),
+    *(
+        Attack(
+            f"one's own certificate of {name} at a bound, whole",
+            (
+                Call("/v1/prove", {"goal": f"{name}(1, ?r, ?v)"}),
+                Call("/v1/certificates/@identity", method="GET"),
+                Call("/v1/export", {"certificate": "@certificate", "to": "markdown"}),
+                Call("/v1/diff", {"before": "@certificate"}),
+            ),
+        )
+        for name in COUNTED
+    ),
+    *(
+        one(
+            f"everybody of {name}",
+            "/v1/query/everybody",
+            query="wanted(?i)",
+            among=f"{name}(?i, ?r, ?v)",
+        )
+        for name in COUNTED
+    ),
+    graphs(
+        "bounds by GraphQL",
+        "{ "
+        + " ".join(
+            f'{name}: query(query: "{name}(?i, ?r, ?v)") '
+            "{ total settled openBecause rows { values verdict } }"
+            for name in COUNTED
+        )
+        + " }",
+    ),
+    *(
+        Attack(
+            f"a subscription to {name}",
+            (
+                Call(
+                    "/graphql",
+                    {
+                        "query": f'subscription {{ querying(query: "{name}(?i, ?r, ?v)") '
+                        "{ message result { total settled rows { values verdict } } } }"
+                    },
+                    headers=EVENTS,
+                ),
+            ),
+        )
+        for name in COUNTED
+    ),
+)

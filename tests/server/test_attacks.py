@@ -14,6 +14,8 @@ from constat import Session
 from tests.server.attacks import (
     ALSO_ADMIN,
     ATTACKS,
+    BOUNDS,
+    COUNTED,
     LOWERED,
     MODEL,
     NAMESAKE,
@@ -185,6 +187,86 @@ SHAPED_WORLDS = (
     },
 )
 
+BOUNDED_CONFIG = """
+rules: rules.dl
+databases:
+  books: {uri: "sqlite:///data.sqlite"}
+  lists: {files: {listed: listed.csv}}
+documents:
+  letters: letters/
+limits: {query_rows: 3, rows: 60}
+log: {on: true}
+rights:
+  viewer:
+    wanted: all
+    keyed: {rows: {region: north}}
+    plain: {rows: {region: [north, west]}}
+    listed: {rows: {region: north}, columns: [id, value]}
+    dated: {rows: {region: "2025-01-31"}}
+    spelled: {rows: {region: north}}
+    noted: {rows: {region: north}}
+    stamped: {rows: {region: ["1.50"]}}
+  admin: all
+"""
+
+
+def bounded(folder: Path, world: int) -> Path:
+    """Make a project whose sources may give three rows to a query; one world has hidden ones."""
+    (folder / "letters").mkdir(parents=True)
+    kinds = {"dated": "Date", "stamped": "Decimal"}
+    inputs = {
+        "listed": 'source = "lists", query = "SELECT id, region, value FROM listed"',
+        "spelled": 'source = "books", query = "SELECT id, lower(region), value FROM spelled"',
+        "noted": 'source = "letters", pattern = "Note {id} of {region}: {value}"',
+    }
+    rules = [
+        ".decl said(c: symbol)\n.decl wanted(id: number)",
+        '.input wanted(source = "books", query = "SELECT id FROM wanted")',
+    ]
+    for name in COUNTED:
+        given = inputs.get(
+            name, f'source = "books", query = "SELECT id, region, value FROM {name}"'
+        )
+        key = "@[key = id]\n" if name in {"keyed", "listed"} else ""
+        rules += [
+            f"{key}.decl {name}(id: number, region: {kinds.get(name, 'symbol')}, value: number)",
+            f".input {name}({given})",
+            f".decl sum_{name}(total: number)",
+            f"sum_{name}(?t) :- ?t = sum ?v : {{ {name}(_, _, ?v) }}.",
+            f".decl without_{name}(id: number)",
+            f"without_{name}(?i) :- wanted(?i), !{name}(?i, _, _).",
+        ]
+    (folder / "rules.dl").write_text("\n".join(rules) + "\n")
+    (folder / "constat.yaml").write_text(BOUNDED_CONFIG)
+    with sqlite3.connect(folder / "data.sqlite") as data:
+        data.execute("CREATE TABLE wanted (id INTEGER)")
+        data.executemany("INSERT INTO wanted VALUES (?)", [(1,), (5001,), (5002,)])
+        for name in COUNTED:
+            shown, other = {"dated": ("2025-01-31", "2025-02-01"), "stamped": ("1.50", "2.50")}.get(
+                name, ("north", "south")
+            )
+            rows: list[tuple[object, ...]] = [(1, shown, 7), (2, shown, 8)]
+            if name == "plain":
+                # So many that a bound is reached with what is shown.
+                rows += [(n, "west", 7) for n in range(3, 9)]
+            if world:
+                # Before them and behind; some are no rows of the declared kinds.
+                hidden = [(5001 + n, other, 7 if n % 2 else "no-number") for n in range(1_300)]
+                rows = [*hidden[:900], *rows, *hidden[900:]]
+            if name == "listed":
+                lines = "".join(f"{','.join(map(str, row))}\n" for row in rows)
+                (folder / "listed.csv").write_text(
+                    f"id,region,value\n{lines}".replace("no-number", "9")
+                )
+            elif name == "noted":
+                text = "".join(f"Note {row[0]} of {row[1]}: {row[2]}\n" for row in rows)
+                (folder / "letters" / "a.txt").write_text(text)
+            else:
+                data.execute(f"CREATE TABLE {name} (id INTEGER, region TEXT, value)")
+                data.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", rows)
+    data.close()
+    return folder
+
 
 GOALS = (
     *(f"{name}(C{n})" for name in ("north", "known", "ok", "rich") for n in range(1, 5)),
@@ -350,6 +432,7 @@ async def played(client: httpx2.AsyncClient, attack: Attack) -> tuple[list[str],
             ('likes(G2, "PRIVATE-LIKE")', 'likes(G3, "PRIVATE-LIKE-TOO")'),
             id="what hidden rows are like",
         ),
+        pytest.param(BOUNDS, bounded, ("said(C1)", "said(C1)"), id="bounds and hidden rows"),
     ],
 )
 def test_no_attack_over_authorisation_succeeds(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from constat.diagnostics import ConstatError
 from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
-from constat.logic import OPEN, OpenRow, Row
+from constat.logic import OPEN, NullCell, NullPolicy, OpenRow, Row
 from constat.project.settings import Sight, SightOf
 from constat.tiers.rights import RIGHTS, is_shown, may_meet_hidden, restricted
+from constat.tiers.tier import rows_for
 from tests.tiers.building import analysed, declare
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ class Inner:
     def answer(self, demand: Demand) -> Answer:
         self.asked.append(demand)
         keys = set(demand.keys)
-        rows = tuple(
-            one for one in self.rows if tuple(one[place] for place in demand.columns) in keys
-        )
+        rows = rows_for(self.rows, demand.columns, keys)
         evidence = Evidence(
             "sales",
             Origin.DATABASE,
@@ -117,6 +116,50 @@ def test_a_key_is_answered_where_nothing_hidden_can_have_it() -> None:
     assert asked(Inner(), NORTH, (0,), ("P1",)).answered == frozenset()
 
 
+def test_a_source_is_asked_for_rows_that_are_shown_and_counts_no_others() -> None:
+    both = SightOf(rows={"region": ("south", "north")})
+    for found, columns, keys, keyed, narrowed in (
+        (NORTH, (), [()], False, ((1,), {("north",)})),
+        (both, (), [()], True, ((1,), {("north",), ("south",)})),
+        (NORTH, (0,), [("P1",), ("P2",)], False, ((0, 1), {("P1", "north"), ("P2", "north")})),
+        # Of a key there is one row: a hidden one stands against what is stated of it.
+        (NORTH, (0,), [("P1",), ("P2",)], True, ((0,), {("P1",), ("P2",)})),
+        (NORTH, (1, 2), [("north", 10), ("south", 20)], False, ((1, 2), {("north", 10)})),
+    ):
+        inner = Inner()
+        asked(inner, found, columns, *keys, keyed=keyed)
+        ((demand,),) = (inner.asked,)
+        assert (demand.columns, set(demand.keys), demand.only) == (*narrowed, True)
+    inner = Inner()
+    answer = asked(inner, NORTH, (1,), ("south",))
+    assert (inner.asked, answer.answered) == ([], frozenset())
+    assert open_rows(answer) == {(OPEN, "south", OPEN)}
+
+
+def test_a_row_of_which_nobody_knows_whether_it_is_shown_leaves_what_it_may_be_open() -> None:
+    null = NullCell(NullPolicy.UNKNOWN, "person", 1, ("P5", None, 50))
+    answer = asked(
+        Inner([*PEOPLE, cast("Row", ("P5", null, 50))]),
+        NORTH,
+        (0, 1),
+        ("P5", "north"),
+        ("P6", "north"),
+    )
+    assert answer.answered == {("P6", "north")}
+    assert open_rows(answer) == {("P5", "north", OPEN)}
+    # A cell that has no value is none of the north.
+    none = NullCell(NullPolicy.NONE, "person", 1)
+    answer = asked(Inner([*PEOPLE, cast("Row", ("P5", none, 50))]), NORTH, (0, 1), ("P5", "north"))
+    assert answer.answered == {("P5", "north")}
+
+
+def test_a_hidden_row_that_cannot_be_read_says_nothing_of_other_keys() -> None:
+    hole = Opening(("P8", "south", OPEN), "no number", "sales")
+    answer = asked(Inner(openings=(hole,)), NORTH, (0,), ("P1",), ("P8",), keyed=True)
+    assert answer.answered == {("P1",)}
+    assert open_rows(answer) == {("P8", OPEN, OPEN)}
+
+
 def test_a_hidden_column_is_open_and_is_not_asked_for() -> None:
     inner = Inner()
     answer = asked(inner, NO_INCOME, (0, 2), ("P1", 10), ("P1", 11))
@@ -136,8 +179,11 @@ def test_what_was_open_before_is_open_where_it_is_shown() -> None:
     assert ("P9", "north", 90) in open_rows(answer)
     assert ("P8", "south", 80) not in open_rows(answer)
     assert "somebody" not in str(answer.openings)
-    # One had to be left out, so nothing is answered.
-    assert answer.answered == frozenset()
+    assert answer.answered == {("north",)}
+    # Of whom nobody knows where they live, they may live there.
+    maybe = Opening(("P7", OPEN, 70), "somebody's word", "sales")
+    answer = asked(Inner(openings=(*openings, maybe)), NORTH, (1,), ("north",))
+    assert (answer.answered, "P7" in str(answer.openings)) == (frozenset(), False)
 
 
 @pytest.mark.parametrize(
