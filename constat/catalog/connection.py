@@ -289,9 +289,10 @@ class BulkConnection(Connection, Protocol):
 class ComputingConnection(Connection, Protocol):
     """A connection to a server that computes with whole relations where they lie."""
 
-    def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> str:
+    def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> tuple[str, bool]:
         """Write the query that gives all rows in exact forms (`evaluation.Served`).
 
+        And tell whether it only chooses among the rows of one table, the same ones each time.
         Raises `NotPlacedError` where there is none.
         """
         ...

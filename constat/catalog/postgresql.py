@@ -101,6 +101,8 @@ _BELOW_FLOATS: Final = "{0} = '-Infinity'"
 _NO_FLOAT: Final = f"{_BEYOND_FLOATS} OR {_BELOW_FLOATS}"
 _NO_YEAR: Final = "{0} < '0001-01-01' OR {0} >= '10000-01-01'"
 # The exact form of a column with which the server computes, and which of its cells are none.
+# A letter has four bytes at most.
+_SHORT: Final = _LONGEST_TEXT // 4
 _LONG: Final = f"octet_length({{0}}) > {_LONGEST_TEXT}"
 _EXACT: Final = MappingProxyType(
     {
@@ -427,6 +429,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         self._types: dict[str, tuple[int, ...]] = {}
         self._digits: dict[str, tuple[int | None, ...]] = {}
         self._places: dict[str, tuple[int | None, ...]] = {}
+        self._letters: dict[str, tuple[int | None, ...]] = {}
         self._shown: dict[str, Shown] = {}
         super().__init__(target, seconds)
 
@@ -571,10 +574,12 @@ class PostgresqlConnection(ServerConnection[_Link]):
             return Compared("?::numeric", _NAN if few else _BEYOND)
         return _COMPARED.get((kind, number))
 
-    def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> str:
+    def placed(self, whole: Whole, seconds: float, *, cheaply: bool) -> tuple[str, bool]:
         """Write the query that gives all rows in exact forms, as a set.
 
-        Raises `NotPlacedError` where there is none.
+        Tell as well whether it only chooses among the rows of one table. Raises `NotPlacedError`
+        where there is none. The user's query is no common table: PostgreSQL would not merge what
+        has one with the query around it.
         """
         if self.snapshot is None:
             raise NotPlacedError("tables of other servers are not read in one state")
@@ -584,6 +589,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         listed, _, there = self._forms(whole)
         before, name = query_prefix(guarded, len(whole.kinds)), query_name(guarded)
         kept = f" WHERE {' AND '.join(there)}" if there else ""
+        columns = ", ".join(f"c{one}" for one in range(len(whole.kinds)))
         if not whole.distinct and not self._sets_apart(whole):
             if cheaply:
                 raise NotPlacedError("no index keeps its rows apart")
@@ -592,7 +598,17 @@ class PostgresqlConnection(ServerConnection[_Link]):
             if self._finds(before + twice, seconds):
                 raise NotPlacedError("rows of it come twice, or a key does")
         distinct = "DISTINCT " if whole.distinct else ""
-        return f"{before}SELECT {distinct}{', '.join(listed)} FROM {name}{kept}"  # noqa: S608  ours
+        source = f"(\n{guarded.text}\n) AS {name}({columns})"
+        chooses = not whole.distinct and self._is_plain(guarded)
+        return f"SELECT {distinct}{', '.join(listed)} FROM {source}{kept}", chooses  # noqa: S608  ours
+
+    def _is_plain(self, guarded: Guarded) -> bool:
+        """Tell whether a query chooses among the rows of one table: of a view nobody knows."""
+        known = [self.tables().get(one) for one in guarded.tables]
+        # A name that is not quoted is the one in small letters.
+        return recognised(guarded.text) is not None and all(
+            one is not None and one.plain and one.name in guarded.tables for one in known
+        )
 
     def doubted(self, whole: Whole, read: Collection[int], seconds: float) -> str:
         """Say what is wrong with cells of columns that are read; "" where all are exact values."""
@@ -654,7 +670,8 @@ class PostgresqlConnection(ServerConnection[_Link]):
         number, name = self._types[query][place], f"c{place}"
         exact = _EXACT.get((kind, number))
         if exact is not None:
-            return exact[0].format(name), exact[1].format(name)
+            short = number == _VARCHAR and 0 < (self._letters[query][place] or 0) <= _SHORT
+            return exact[0].format(name), "" if short else exact[1].format(name)
         if kind is Kind.DECIMAL and number == _NUMERIC:
             digits, places = self._digits[query][place], self._places[query][place]
             fits = (
@@ -746,6 +763,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         self._types[query] = tuple(types)
         self._digits[query] = tuple(column.precision for column in columns)
         self._places[query] = tuple(column.scale for column in columns)
+        self._letters[query] = tuple(column.display_size for column in columns)
         return tuple(column.name for column in columns), families(types, self._names)
 
     def _learn(self, types: list[int]) -> None:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from constat.catalog.connection import Known, Stream, read_cells
+from constat.catalog.connection import (
+    Known,
+    QueryMistakeError,
+    SourceFailureError,
+    Stream,
+    read_cells,
+)
 from constat.catalog.duck_queries import DIGITS, MOST_HOLES, DuckColumn, looked, whole_queries
 from constat.diagnostics.interruption import check_interrupted
 from constat.frozen import frozen
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
     from constat.catalog.duck_session import DuckSession
 
 _ROWS_AT_ONCE: Final = 50_000
+# An empty DuckDB takes a few hundredths of a second to open; what held more is given back.
+_FEW: Final = 100_000
 _MOST_PLACES: Final = 12
 _MOST_WHOLE_DIGITS: Final = 26
 _HELD: Final = frozenset(policy.value for policy in NullPolicy)
@@ -44,7 +52,7 @@ _ARRAYS: Final = MappingProxyType(
 
 
 class RowStreams:
-    """The rows of one source that were read by columns; all of it goes when `close` is called."""
+    """The rows of one source that were read by columns; they go when `forget` is called."""
 
     def __init__(self) -> None:
         self._session: DuckSession | None = None
@@ -57,7 +65,7 @@ class RowStreams:
     ) -> Stream | None:
         """Give all rows of a query; `None` where they have to be read cell by cell.
 
-        What was read once is handed out again: its source is in one state until `close`.
+        What was read once is handed out again: its source is in one state until `forget`.
         """
         if whole not in self._found:
             self._found[whole] = self._read(whole, query, read, seconds)
@@ -132,12 +140,30 @@ class RowStreams:
             self._session = DuckSession(None)
         return self._session
 
+    def forget(self) -> None:
+        """Let go of what was read; the DuckDB stays for the next rows, unless it held many."""
+        self._found.clear()
+        try:
+            if self._session is not None and not _emptied(self._session):
+                self.close()
+        except (SourceFailureError, QueryMistakeError):
+            self.close()
+
     def close(self) -> None:
-        """Forget what was read."""
+        """Forget what was read, and close."""
         self._found.clear()
         session, self._session = self._session, None
         if session is not None:
             session.close()
+
+
+def _emptied(session: DuckSession) -> bool:
+    """Drop all tables, which leaves nothing; tell whether there were few rows."""
+    tables = session.own("SELECT table_name, estimated_size FROM duckdb_tables()")
+    few = sum(int(str(rows)) for _, rows in tables) <= _FEW
+    for name, _ in tables if few else ():
+        session.own(f'DROP TABLE "{name}"')
+    return few
 
 
 def _larger(batches: Iterable[list[RawRow]]) -> Iterable[list[RawRow]]:

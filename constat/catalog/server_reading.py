@@ -156,7 +156,7 @@ class ServerConnection(ABC, Generic[Link]):
         """End the transaction."""
         reading, self._reading = self._reading, False
         if self._streams is not None:
-            self._streams.close()
+            self._streams.forget()
         if reading and not self._lost:
             try:
                 self._bounded(self._end)
@@ -359,6 +359,8 @@ class ServerConnection(ABC, Generic[Link]):
         """Close the connection; a query that another thread still waits for ends on the server."""
         if self._running is not None:
             self._interrupt()
+        if self._streams is not None:
+            self._streams.close()
         self._shut()
 
     # What a kind of server does in its own way.

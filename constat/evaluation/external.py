@@ -690,7 +690,7 @@ class Served:
     is asked before a query reads some columns: whether all of their cells are such values, or what
     is wrong. `results` runs a query on the server that may read such queries, in the state that is
     read: it is given what kinds the columns have, and yields arrays of columns, exact numbers as
-    texts.
+    texts. Where it `chooses`, the query gives the same rows each time, and is cheap to repeat.
     """
 
     predicate: Predicate
@@ -702,6 +702,7 @@ class Served:
     results: Callable[[str, tuple[Kind, ...]], Iterator[Mapping[str, object]]] = field(
         compare=False, repr=False
     )
+    chooses: bool = False
 
 
 @runtime_checkable

@@ -106,11 +106,10 @@ def compute_on_server(run: StageRun, sources: Mapping[str, Gathered]) -> None:
     Raises `SourceFailureError` or `QueryMistakeError` where the server fails.
     """
     places = {name: one.source for name, one in sources.items() if isinstance(one.source, Served)}
-    given = {name: one.query for name, one in places.items()}
     results = next(iter(places.values())).results
     for name in dict.fromkeys(one.relation for one in run.plan.wanted):
         started = time.monotonic()
-        rows = _arrived(run, results, given, name)
+        rows = _arrived(run, results, places, name)
         stages = [one for one in run.plan.stages if name in one.predicates]
         number = stages[0].number if stages else 0
         way = postgres.RECURSION if _is_recursive(run.plan) else postgres.STATEMENT
@@ -133,16 +132,18 @@ def _is_recursive(plan: ForwardPlan) -> bool:
 def _arrived(
     run: StageRun,
     results: Callable[[str, tuple[Kind, ...]], Iterator[Mapping[str, object]]],
-    given: Mapping[str, str],
+    places: Mapping[str, Served],
     name: str,
 ) -> int:
     """Bring the rows of a relation; once more with care where a value cannot be had."""
+    given = {name: one.query for name, one in places.items()}
+    chosen = [name for name, one in places.items() if one.chooses]
     relation = run.plan.relations[name]
     kinds = relation.kinds or (Kind.NUMBER,)
     for careful in (False, True):
         staging = run.database.fresh_name(f"from server {name}")
         run.database.connection.run(trees.create_empty(staging, columns_of(relation)))
-        query = postgres.statement(run.plan, given, name, careful=careful)
+        query = postgres.statement(run.plan, given, name, chosen=chosen, careful=careful)
         try:
             for batch in results(query, kinds):
                 run.bounds.clock.check()

@@ -34,7 +34,7 @@ from constat.sql.trees import Functions, columns_of
 from constat.sql.written import PlanTables, stated, typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from sqlglot import exp
 
@@ -195,19 +195,25 @@ def unsupported(plan: ForwardPlan) -> dict[str, str]:
 
 
 def statement(
-    plan: ForwardPlan, given: Mapping[str, str], wanted: str, *, careful: bool = False
+    plan: ForwardPlan,
+    given: Mapping[str, str],
+    wanted: str,
+    *,
+    chosen: Collection[str] = (),
+    careful: bool = False,
 ) -> str:
     """Write the query of a relation, with what it rests on; `given` are the queries of inputs.
 
-    Numbers with places come as texts.
+    Those that are `chosen` give the same rows each time, and are cheap. Numbers with places come as
+    texts.
     """
     tables = PostgresTables(plan)
     tables.careful = careful
     while any(tables.prefix in text.lower() for text in given.values()):
         tables.prefix += "_"
-    needed = _below(plan, wanted)
+    needed, again = _below(plan, wanted), "NOT MATERIALIZED "
     parts = [
-        f"{_quoted(tables.table(name))} AS (\n{given[name]}\n)"
+        f"{_quoted(tables.table(name))} AS {again if name in chosen else ''}(\n{given[name]}\n)"
         for name in plan.inputs
         if name in needed
     ]

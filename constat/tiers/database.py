@@ -536,7 +536,7 @@ class DatabaseTier:
                 _is_distinct(predicate),
                 predicate.key,
             )
-            query = connection.placed(whole, bounds.seconds, cheaply=cheaply)
+            query, chooses = connection.placed(whole, bounds.seconds, cheaply=cheaply)
         except NotPlacedError as reason:
             return str(reason)
         except (SourceFailureError, QueryMistakeError) as problem:
@@ -554,7 +554,7 @@ class DatabaseTier:
         def doubted(read: Collection[int]) -> str:
             return connection.doubted(whole, read, self._connections.bounds(name).seconds)
 
-        return Served(predicate, name, query, rows, evidence, doubted, results)
+        return Served(predicate, name, query, rows, evidence, doubted, results, chooses)
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
         name = _source(predicate)

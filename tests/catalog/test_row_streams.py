@@ -12,8 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from constat.catalog import sqlite
+from constat.catalog import guard, sqlite
+from constat.catalog.connection import Whole
+from constat.catalog.row_streams import RowStreams
 from constat.evaluation import Demand
+from constat.logic import Kind
 from constat.project import load_project
 from constat.tiers.connections import Connections
 from constat.tiers.database import DatabaseTier
@@ -22,6 +25,7 @@ from tests.proof.asking import analysed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from constat.catalog.connection import Stream
     from constat.evaluation import Readable
     from constat.logic import Predicate
 
@@ -131,3 +135,31 @@ def test_a_key_that_comes_twice_leaves_all_to_reading_cell_by_cell(
 
 def test_few_rows_open_no_second_database(tmp_path: Path) -> None:
     assert tier(tmp_path, PLAIN).as_relation(sold(), 1_000) is None
+
+
+def test_what_was_read_is_gone_and_only_an_empty_database_stays() -> None:
+    streams = RowStreams()
+
+    def read(rows: int) -> Stream | None:
+        whole = Whole(
+            guard("SELECT a FROM t", "sqlite"),
+            (Kind.NUMBER,),
+            ("error",),
+            False,
+            (),
+        )
+        return streams.stream(whole, "SELECT a FROM t", lambda: [[(n,) for n in range(rows)]], 10)
+
+    opened = []
+    for rows in (3, 5, 200_000, 4):
+        found = read(rows)
+        assert found is not None
+        assert found.rows == rows
+        opened.append(streams._opened())
+        streams.forget()
+    few, again, many, last = opened
+    assert few is again
+    assert many is few
+    assert last is not many
+    assert last.own("SELECT count(*) FROM duckdb_tables()") == [(0,)]
+    streams.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -11,9 +12,20 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 
 from constat import Session
-from constat.catalog.connection import ComputingConnection
+from constat.catalog import guard
+from constat.catalog.connection import ComputingConnection, Whole
 from constat.diagnostics import ConstatError
-from constat.evaluation import ACCEPTED, CERTAIN, Demand, Evidence, Origin, Served, StrategyError
+from constat.evaluation import (
+    ACCEPTED,
+    CERTAIN,
+    Demand,
+    Evidence,
+    Origin,
+    QueryRun,
+    Served,
+    StrategyError,
+)
+from constat.logic import Kind
 from constat.plan.forward import Relation
 from constat.session.plan_explaining import PlanQuestion
 from constat.sql import trees
@@ -35,7 +47,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.evaluation import Answer
-    from constat.logic import Kind
     from tests.language.reading import LanguageCase
     from tests.property.tables import TableExternal
     from tests.servers.leasing import ServedDatabase, Server
@@ -83,7 +94,11 @@ class OnServer:
         def results(text: str, kinds: tuple[Kind, ...]) -> Iterator[Mapping[str, object]]:
             return self.connection.results(text, kinds, BOUNDS)
 
-        return Served(predicate, "sales", query, len(rows), evidence, lambda _: "", results)
+        # Rows that are spelled out are the same however often they are read.
+        chooses = len(rows) % 2 == 0
+        return Served(
+            predicate, "sales", query, len(rows), evidence, lambda _: "", results, chooses
+        )
 
 
 @pytest.fixture(scope="module")
@@ -635,3 +650,78 @@ def test_what_may_be_null_is_read_here_in_bulk_and_not_row_by_row(
         assert found.here
         assert not any(one.strategy.startswith(SERVER) for one in found.reports or ())
         assert len(session.query("met(?i)", engine="forward", check="off")) == 10_000
+
+
+def placed(connection: ComputingConnection, query: str, *kinds: Kind) -> tuple[str, bool]:
+    guarded = guard(query, "postgres")
+    whole = Whole(guarded, kinds, ("error",) * len(kinds), False, ())
+    return connection.placed(whole, 10, cheaply=False)
+
+
+def test_only_rows_of_one_table_may_be_read_twice_and_none_of_a_view_or_of_a_choice_by_order(
+    postgresql: ServedDatabase,
+) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, n bigint NOT NULL)",
+        "INSERT INTO t SELECT i, i FROM generate_series(1, 9) AS i",
+        "CREATE VIEW v AS SELECT id, n FROM t LIMIT 3",
+        'CREATE TABLE "T" (id bigint PRIMARY KEY, n bigint NOT NULL)',
+        "CREATE VIEW w AS SELECT id, n FROM t LIMIT 3",
+        'CREATE TABLE "W" (id bigint PRIMARY KEY, n bigint NOT NULL)',
+    )
+    both = (Kind.NUMBER, Kind.NUMBER)
+    with closing(opened(postgresql, 30)) as connection:
+        assert isinstance(connection, ComputingConnection)
+        connection.begin()
+        for query in (
+            "SELECT id, n FROM v",
+            "SELECT id, n FROM w",
+            "SELECT id, n FROM t LIMIT 3",
+            "SELECT id, n + 1 FROM t",
+            "SELECT a.id, a.n FROM t a, t b WHERE a.id = b.id",
+            "SELECT id, n FROM (SELECT id, n FROM t ORDER BY n LIMIT 3) s",
+        ):
+            assert not placed(connection, query, *both)[1], query
+
+
+def test_a_table_is_read_as_often_as_rules_read_it_and_a_query_of_several_once(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, n bigint NOT NULL, s varchar(9) NOT NULL)",
+        "INSERT INTO t SELECT i, mod(i, 7), 'open' FROM generate_series(1, 900) AS i",
+        "CREATE TABLE u (id bigint PRIMARY KEY, s text NOT NULL)",
+        "INSERT INTO u VALUES (1, 'open'), (2, repeat('x', 1048577))",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl t(id: number, n: number, s: symbol)
+    .input t(source="shop", query="SELECT id, n, s FROM t")
+    .decl least(id: number, n: number)
+    .input least(source="shop", query="SELECT min(id), n FROM t GROUP BY n")
+    .decl u(id: number, s: symbol)
+    .input u(source="shop", query="SELECT id, s FROM u")
+    .decl twice(a: number, b: number)
+    @[id = "TWICE"]
+    twice(?a, ?b) :- t(?a, ?n, "open"), t(?b, ?n, "open"), least(?a, ?n), least(?b, ?n).
+    .decl said(id: number)
+    @[id = "SAID"]
+    said(?i) :- u(?i, "open").
+    """
+    ran: list[str] = []
+    with Session(write(tmp_path, postgresql.uri, rules)) as session:
+
+        def hear(event: object) -> None:
+            if isinstance(event, QueryRun):
+                ran.append(" ".join(event.query.split()))
+
+        answers = session.query("twice(?a, ?b)", engine="postgres", check="off", observe=hear)
+        assert {row.values for row in answers.rows} == {(one, one) for one in range(1, 8)}
+        (query,) = [one for one in ran if "r_0" in one]
+        assert '_t" AS NOT MATERIALIZED (' in query
+        assert '_least" AS (' in query
+        assert "WITH q(" not in query
+        # A text of a short column needs no look at it, and one of any length does.
+        with pytest.raises(ConstatError):
+            session.query("said(?i)", engine="postgres")
+        assert values(session, "said(?i)", "reference") == {(1,)}
