@@ -580,7 +580,7 @@ def describe_pattern(
     shown: dict[str, str] = {}
     for column, slot in zip(predicate.columns, row, strict=True):
         if isinstance(slot, Open):
-            shown[column.name] = Noun(speech.said(_THE, column_noun(column)))
+            shown[column.name] = Noun(speech.said(_COLUMN, column_noun(column)))
         elif not is_left_out(slot):
             style = style_of(column)
             shown[column.name] = speech.value(slot, column.kind, column.name, style)
@@ -609,6 +609,9 @@ _NO_NOUN: Final = frozenset(
         *("with", "without", "over", "under", "during", "per", "each"),
     }
 )
+_PREPOSITIONS: Final = frozenset(
+    {"after", "at", "before", "by", "from", "in", "on", "per", "since", "to", "until", "with"}
+)
 _ADJECTIVES: Final = frozenset(
     {"earlier", "first", "high", "last", "later", "longer", "low", "next", "second", "whole"}
 )
@@ -634,10 +637,15 @@ def column_noun(column: Column) -> str:
 def as_noun(name: str, kind: Kind | None) -> str:
     """Return a name as a noun; what is none gets one that fits its kind."""
     said = "value" if kind is None else _OF_KIND.get(kind, "value")
-    first = name.split(" ", maxsplit=1)[0]
+    first, *_, last = f"{name} {name}".split()
     if name in _ADJECTIVES and kind in _DAYS:
         return f"{name} {said}"
-    if first in _NO_NOUN or (first == name and _DONE.fullmatch(name)) or name in _ADJECTIVES:
+    if (
+        first in _NO_NOUN
+        or last in _PREPOSITIONS
+        or (first == name and _DONE.fullmatch(name))
+        or name in _ADJECTIVES
+    ):
         return f"{said} \u2018{name}\u2019"
     return name
 
@@ -675,7 +683,7 @@ def describe_some(
     # "Article 17(3)({point})": within a reference stands the bare noun.
     within = {name for name in nouns if f"({{{name}}})" in _INSIDE.sub("", template)}
     named = {
-        name: noun if name in within else Noun(speech.said(_THE, noun))
+        name: noun if name in within else Noun(speech.said(_COLUMN, noun))
         for name, noun in nouns.items()
     }
     plain = describe_row(predicate, {**shown, **named}, speech)
@@ -865,6 +873,8 @@ class Instance:
             case Variable(name=name) if name in self.values:
                 style = self.styles.get(name, {})
                 return self.speech.value(self.values[name], self.kinds[name], name, style)
+            case Variable():
+                return self.formula(term)
             case Constant(value=value, kind=kind):
                 return self.speech.value(value, kind)
             case Apply(kind=Kind() as kind):
@@ -882,14 +892,49 @@ class Instance:
 
     def formula(self, term: Term) -> str:
         """Say how a value is calculated: ``1,700 times 0.35``."""
+        if isinstance(term, Variable) and self.slot(term) is OPEN:
+            made = self.inlined(term)
+            named = _side(self, term, set())
+            return self.speech.said(_THE, named) if made is term else self.formula(made)
         if not isinstance(term, Apply):
-            known = not isinstance(term, Variable) or term.name in self.values
-            known = known and self.slot(term) is not OPEN
-            return self.term(term) if known or not isinstance(term, Variable) else words(term.name)
+            return self.term(term)
         spoken = spoken_of(term.function)
         if spoken is None:
             return print_term(self._filled(term))
-        return say_applied(spoken, term, self.formula, self.speech)
+        whole = replace(term, arguments=tuple(map(self._unfolded, term.arguments)))
+        return say_applied(spoken, whole, self.formula, self.speech)
+
+    def _unfolded(self, term: Term) -> Term:
+        """Return what a term without a value is computed from."""
+        return self.inlined(term) if self.slot(term) is OPEN else term
+
+    def inlined(self, term: Term) -> Term:
+        """Return what a variable is computed from whose name is no word of a sentence."""
+        made = self.made(term) if isinstance(term, Variable) else None
+        return term if made is None else made[1]
+
+    def made(self, variable: Variable) -> tuple[Comparison, Term] | None:
+        """Return the equation that alone gives a variable, with its other side.
+
+        ``None`` where an atom, an aggregate or a column of the head names it, or its name does.
+        """
+        return _equation_of(self.rule, variable, self.predicates, german=self.speech.german)
+
+    def computes(self, literal: Comparison) -> tuple[Variable, Term] | None:
+        """Return a variable without a word, and its term, where a literal is its equation."""
+        for side in (literal.left, literal.right):
+            made = self.made(side) if isinstance(side, Variable) else None
+            if isinstance(side, Variable) and made is not None and made[0] is literal:
+                return side, made[1]
+        return None
+
+    def is_told_elsewhere(self, literal: Comparison) -> bool:
+        """Tell whether an equation only computes what another comparison tells."""
+        own = self.computes(literal)
+        others = [one for one in self.rule.body if one is not literal]
+        return own is not None and any(
+            isinstance(one, Comparison) and own[0] in literal_variables(one) for one in others
+        )
 
     def slot(self, term: Term) -> Slot:
         """Return the value of a term, ``OPEN`` where it has none or nobody knows it."""
@@ -1006,6 +1051,31 @@ def _gives_year(term: Term) -> bool:
 _INFIX: Final = frozenset({"+", "-", "*", "/", "^"})
 
 
+def _equation_of(
+    rule: Rule, variable: Variable, predicates: Mapping[str, Predicate], *, german: bool
+) -> tuple[Comparison, Term] | None:
+    """Return the equation that computes a variable which nothing else names; see `made`."""
+    heads = zip(predicates[rule.head.predicate].columns, rule.head.terms, strict=True)
+    if any(term == variable and len(column.name) >= _TELLING for column, term in heads):
+        return None
+    for literal in rule.body:
+        is_row = isinstance(literal, Positive) and variable in literal.atom.terms
+        if is_row or (isinstance(literal, Aggregate) and literal.result == variable):
+            return None
+    for literal in rule.body:
+        if not isinstance(literal, Comparison) or literal.operator != "=":
+            continue
+        for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
+            if side != variable or isinstance(other, Variable) or pattern_sides(literal):
+                continue
+            named = isinstance(other, Apply) and _is_infix(other) and not german
+            own = words(variable.name.strip("_"))
+            if named and len(own) >= _TELLING and as_noun(own, other.kind) == own:
+                return None
+            return literal, other
+    return None
+
+
 def spoken_of(function: str) -> Spoken | None:
     """Return how a function is said; of what makes or takes apart structures there is nothing."""
     return SPOKEN.get(unwrapped(function)[0])
@@ -1013,12 +1083,31 @@ def spoken_of(function: str) -> Spoken | None:
 
 def say_applied(spoken: Spoken, term: Apply, say: Callable[[Term], str], speech: Speech) -> str:
     """Say a function of terms, with parentheses where it would be read in another way."""
+    less = _taken_away(term.arguments[1]) if unwrapped(term.function)[0] == "date_add" else None
+    if less is not None:
+        spoken, term = _DAYS_BEFORE, replace(term, arguments=(term.arguments[0], less))
     parts = [
         f"({said})" if isinstance(one, Apply) and _is_infix(one) and _is_infix(term) else said
         for one in term.arguments
         for said in [say(one)]
     ]
     return speech.said(spoken, *parts)
+
+
+_DAYS_BEFORE: Final = Spoken("the day that is {1} days before {0}", "der Tag {1} Tage vor {0}")
+
+
+def _taken_away(days: Term) -> Term | None:
+    """Return how many days are taken away where a number below 0 is added: `0 - ?days`."""
+    match days:
+        case Constant(value=int() as number) if number < 0:
+            return replace(days, value=-number)
+        case Apply(function=function, arguments=(one,)) if unwrapped(function)[0] == "neg":
+            return one
+        case Apply(function=function, arguments=(Constant(value=0), other)):
+            return other if unwrapped(function)[0] == "-" else None
+        case _:
+            return None
 
 
 def _is_infix(term: Apply) -> bool:
@@ -1042,7 +1131,7 @@ def explain(instance: Instance) -> str:
     parts = [
         _comparison(instance, literal, compared)
         for literal in body
-        if isinstance(literal, Comparison)
+        if isinstance(literal, Comparison) and not instance.is_told_elsewhere(literal)
     ]
     told = [
         _literal(instance, literal)
@@ -1078,7 +1167,7 @@ def name_aggregate(instance: Instance, literal: Aggregate) -> str:
     """Say what an aggregate gives: ``the sum of amount over order_line``."""
     speech = instance.speech
     over = _listed(list(dict.fromkeys(_folded(literal))), speech) or speech.said(_NOTHING)
-    return speech.said(_fold_words(literal), _target(instance, literal), over)
+    return speech.said(_fold_words(literal), name_target(instance, literal), over)
 
 
 _NOTHING: Final = Spoken("nothing", "nichts")
@@ -1113,7 +1202,7 @@ def _fold_words(literal: Aggregate) -> Spoken:
     return SPOKEN[f"{unwrapped(literal.function)[0]} of"]
 
 
-def _target(instance: Instance, literal: Aggregate) -> str:
+def name_target(instance: Instance, literal: Aggregate) -> str:
     """Name what is folded: a variable that is no word by the column in which it stands."""
     if literal.target is None:
         return ""
@@ -1169,6 +1258,10 @@ def _comparison(
     if pattern_sides(literal) is not None:
         return _form(instance, literal, compared, holds=holds)
     speech = instance.speech
+    own = instance.computes(literal) if holds else None
+    if own is not None:
+        return speech.said(_IS, instance.formula(own[1]), instance.term(own[0]))
+    literal = _with_inlined(instance, literal)
     left, right = (_side(instance, side, compared) for side in (literal.left, literal.right))
     shown = _said_once(instance.term(literal.left), left)
     other = _said_once(instance.term(literal.right), right)
@@ -1185,6 +1278,12 @@ def _comparison(
         return speech.said(_IS_SO, shown, spoken, target)
     of_texts = literal.operator.lstrip("!") in {"contains", "match"}
     return speech.said(_WHICH_IS if of_texts else _COMPARED, left, shown, spoken, target)
+
+
+def _with_inlined(instance: Instance, literal: Comparison) -> Comparison:
+    """Put what is computed in the place of variables whose names are no words."""
+    left, right = instance.inlined(literal.left), instance.inlined(literal.right)
+    return replace(literal, left=left, right=right)
 
 
 def _named_value(speech: Speech, name: str, value: str) -> str:
@@ -1226,11 +1325,22 @@ def _form(instance: Instance, literal: Comparison, compared: set[int], *, holds:
 def say_form(instance: Instance, literal: Comparison) -> str:
     """Say which form a structure has to have of which nothing is known."""
     sides = pattern_sides(literal)
-    if sides is None:
+    if sides is None or not _is_named(instance, sides[0]):
         return ""
+    written = [one for one in as_written(instance.rule.body) if isinstance(one, Comparison)]
+    nested = dict(pair for one in written if (pair := pattern_sides(one)) is not None)
     speech = instance.speech
     name = speech.said(_THE, _side(instance, sides[0], set()) or bare_term(sides[0]))
-    return speech.said(_IS, name, speech.said(_FORM, "", bare_term(sides[1])))
+    form = bare_term(_with_nested(sides[1], nested))
+    return speech.said(_IS, name, speech.said(_FORM, "", form))
+
+
+def _with_nested(pattern: Apply, nested: Mapping[Term, Apply]) -> Apply:
+    """Put the patterns of its parts into a pattern."""
+    parts = (nested.get(one) for one in pattern.arguments)
+    pairs = zip(pattern.arguments, parts, strict=True)
+    inner = tuple(own if one is None else _with_nested(one, nested) for own, one in pairs)
+    return replace(pattern, arguments=inner)
 
 
 def _is_named(instance: Instance, term: Term) -> bool:
@@ -1287,14 +1397,28 @@ def describe_comparison(instance: Instance, literal: Comparison) -> str:
     return _comparison(instance, literal, set())
 
 
+_HAS_VALUE: Final = Spoken("{0} has a value", "{0} hat einen Wert")
+
+
 def demand_comparison(instance: Instance, literal: Comparison) -> str:
     """Say what a comparison asks of what nobody knows: ``the contract value of C009 is more than``.
 
     Empty where both sides are known.
     """
     sides = (literal.left, literal.right)
-    if all(instance.slot(side) is not OPEN for side in sides):
+    known = all(instance.slot(side) is not OPEN for side in sides)
+    return "" if known else ask_comparison(instance, literal)
+
+
+def ask_comparison(instance: Instance, literal: Comparison) -> str:
+    """Say what a comparison asks; empty where another one tells what it computes."""
+    if instance.is_told_elsewhere(literal):
         return ""
+    own = instance.computes(literal)
+    if own is not None:
+        return instance.speech.said(_HAS_VALUE, instance.formula(own[1]))
+    literal = _with_inlined(instance, literal)
+    sides = (literal.left, literal.right)
     left, right = (
         _demanded(instance, side, form)
         for side, form in zip(sides, (_THE_KNOWN, _THE_ONE), strict=True)
@@ -1345,14 +1469,16 @@ def _side(instance: Instance, side: Term, compared: set[int]) -> str:
                 return _aggregate_name(instance, literal)
             case _:
                 pass
-    return _variable_named(instance, side, [instance.rule.head])
+    name = _variable_named(instance, side, [instance.rule.head])
+    speech = instance.speech
+    return speech.said(_COLUMN, name) if speech.german else as_noun(name, instance.kind_of(side))
 
 
 def _aggregate_name(instance: Instance, literal: Aggregate) -> str:
     """Name what an aggregate folds, without an article: ``sum of amount``."""
     speech = instance.speech
     over = _listed(list(dict.fromkeys(_folded(literal))), speech)
-    said = speech.said(_fold_words(literal), _target(instance, literal), over)
+    said = speech.said(_fold_words(literal), name_target(instance, literal), over)
     said = said.partition(" ")[2] or said
     # Of what is counted its rows are what names it.
     ends = (f" over {over}", f" über {over}") if literal.target is not None else ()
@@ -1389,7 +1515,9 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
         return ""
     predicate = instance.predicates[atom.predicate]
     naming = _naming(instance, atom, places[0])
-    others = [instance.term(atom.terms[at]) for at in naming]
+    # What nobody knows says not which row it is.
+    known = [atom.terms[at] for at in naming if instance.slot(atom.terms[at]) is not OPEN]
+    others = [instance.term(one) for one in known]
     subject = words(predicate.name)
     if (
         predicate.arity > len(naming) + 1
@@ -1404,7 +1532,7 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
         alone = others and column not in _VAGUE and _is_only(instance, atom, places[0])
         subject = column if alone else f"{column} in {subject}"
     if not others:
-        return subject
+        return as_noun(subject, predicate.columns[places[0]].kind)
     named = _listed(others, instance.speech)
     return instance.speech.said(_OF, subject.removesuffix(" of"), named)
 

@@ -9,7 +9,6 @@ The shape is flat because a proof may be 10,000 steps deep, and nothing here may
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from heapq import nsmallest
 from itertools import islice
@@ -33,6 +32,7 @@ from constat.proof.sentences import (
     describe_fact,
     doubt_fact,
     explain,
+    name_target,
     said_predicates,
     show_fact,
 )
@@ -394,7 +394,7 @@ class _Builder:
         instance = self.instance(node)
         what = literal.function
         if literal.target is not None:
-            what += f" of {_named(instance.term(literal.target))}"
+            what += f" of {name_target(instance, literal)}"
         count = len(total.summands)
         below = list(dict.fromkeys(total.premises()))
         return Step(
@@ -411,7 +411,7 @@ class _Builder:
     def aggregate_title(literal: Aggregate, instance: Instance, count: int) -> str:
         what = literal.function
         if literal.target is not None:
-            what += f" of {_named(instance.term(literal.target))}"
+            what += f" of {name_target(instance, literal)}"
         return f"{what} = {instance.term(literal.result)} ({_of_rows(literal, count)})"
 
     @staticmethod
@@ -447,8 +447,3 @@ def _by_name(
     left = Counter(name for name, _ in every)
     left.subtract(name for name, _ in shown)
     return tuple(left.items())
-
-
-def _named(term: str) -> str:
-    """Write a term for people: variables by their names alone."""
-    return re.sub(r"\?(?=[A-Za-z_])", "", term)

@@ -23,9 +23,10 @@ from constat.proof.obstacles import Describing
 from constat.proof.reading import LateError, TooLargeError
 from constat.proof.sentences import (
     PLAIN,
-    demand_comparison,
+    ask_comparison,
     describe_pattern,
     name_aggregate,
+    say_form,
     say_possible,
 )
 from constat.proof.slices import Slice, filled_head
@@ -291,22 +292,33 @@ class _Unknown:
         """Say what a comparison asks, in words where it is one of the text."""
         place = self.code.body.index(code)
         one = next(one for one in self.describing.written if place in one.places)
-        said = ""
-        if isinstance(one.literal, Comparison) and not one.opened:
-            said = demand_comparison(self.describing.instance(binding), one.literal)
-        return said or self.is_true(code)
+        if not isinstance(one.literal, Comparison):
+            return self.is_true(code)
+        instance = self.describing.instance(binding)
+        if one.opened:
+            return say_form(instance, one.literal)
+        return ask_comparison(instance, one.literal)
 
     def total(self, code: AggregateCode, binding: Binding) -> str:
         """Say what has to be known of an aggregate."""
         place = self.code.body.index(code)
         if code.threshold is not None:
-            return self.is_true(self.code.body[code.threshold.place])
+            return self.reached(code.threshold.place, binding)
         value = self.walker.aggregates.exact(self.code, place, code, binding).value
         literal = self.describing.literal(place)
         if not is_hole(value) or not isinstance(literal, Aggregate):
             return ""
         said = name_aggregate(self.describing.instance(binding), literal)
         return self.walker.speech.say("{0} were known", "{0} ist bekannt", said)
+
+    def reached(self, place: int, binding: Binding) -> str:
+        """Say what a total has to reach that nobody knows."""
+        literal, instance = self.describing.literal(place), self.describing.instance(binding)
+        totals = {one.result.name for one in instance.rule.body if isinstance(one, Aggregate)}
+        values = {name: one for name, one in instance.values.items() if name not in totals}
+        if not isinstance(literal, Comparison):
+            return self.is_true(self.code.body[place])
+        return ask_comparison(replace(instance, values=values), literal)
 
     def is_true(self, code: LiteralCode) -> str:
         """Say that a literal holds, by its text."""

@@ -169,7 +169,7 @@ def test_a_term_that_is_calculated_is_said_with_its_value_and_how() -> None:
 def test_a_term_without_a_value_is_said_as_far_as_it_is_known() -> None:
     unknown = Instance(RULE, {"c": "C001", "total": Decimal(7), "x": OPEN}, KINDS, PREDICATES)
     assert refute_comparison(unknown, Comparison(">", TOTAL, twice(X))) == (
-        "revenue of C001 is 7, not more than x times 2"
+        "revenue of C001 is 7, not more than the threshold times 2"
     )
     nothing = Apply("/", (TOTAL, Constant(Decimal(0), Kind.DECIMAL)), Kind.DECIMAL)
     said = refute_comparison(instance(Decimal(7), Decimal(5)), Comparison(">", nothing, X))

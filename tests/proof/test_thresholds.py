@@ -110,7 +110,7 @@ def test_a_goal_that_an_open_row_may_carry_says_so() -> None:
     decision = told("controls(d, c)", Table(ROWS, open=(("d", "c", OPEN),)))
     (attempt,) = proof_tree(decision).attempts
     assert (decision.verdict, attempt.state) == (Verdict.UNRESOLVED, "open")
-    assert attempt.sentence == "it would, if ?sum_1 > 50 is true"
+    assert attempt.sentence == "it would, if the sum of w is more than 50"
     assert decision.missing == (("own", ("d", "c", OPEN)),)
 
 

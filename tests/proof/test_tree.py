@@ -234,6 +234,6 @@ def test_the_row_of_an_extreme_is_shown_before_others(function: str, count: int)
     (goal,) = (one for one, n in rows if n == wanted)
     program = analysed(LONGEST.format(function))
     told = lines(ask(program, f"last({goal}, ?l)", {"boat": Table(rows)}))
-    place = next(n for n, line in enumerate(told) if line.startswith(f"{function} of x"))
+    place = next(n for n, line in enumerate(told) if line.startswith(f"{function} of length"))
     (first,) = [line for line in told[place:] if line.startswith("boat(")][:1]
     assert first.startswith(f"boat(id={goal}, length={wanted})")
