@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from constat.frozen import frozen
 from constat.logic import (
     OPEN,
+    UNREAD_CELL,
     Aggregate,
     Apply,
     Atom,
@@ -104,6 +105,11 @@ class AtomCode:
                 for term in self.terms
             ]
         )
+
+    def shape(self, pattern: Pattern) -> OpenRow:
+        """Return the open row of a pattern, without the cells that the atom does not read."""
+        cells = enumerate(opened(pattern))
+        return tuple([UNREAD_CELL if at in self.unread else cell for at, cell in cells])  # type: ignore[misc]  # an unread cell is a cell
 
     def unify(self, pattern: Pattern, row: OpenRow, binding: Binding) -> Binding | None:
         """Extend the binding by a row; ``None`` where they differ.  A ⋆ joins with anything.

@@ -435,7 +435,7 @@ class Describing:
             # Rows of its shape may be there: only none with two equal values.
             sentence = say_there(found.claim, self.walker.speech, holds=False)
             return replace(found, required=found.claim, sentence=sentence)
-        shape = opened(pattern)
+        shape = atom.shape(pattern)
         wanted = _lacking_row(declared, shape)
         near = self.near(atom.predicate, pattern)
         return replace(
@@ -444,7 +444,7 @@ class Describing:
             sentence=describe_pattern(declared, shape, holds=False, speech=self.walker.speech),
             actual=", ".join(print_row(declared, row) for row in near[:MOST_NEAR])
             + (f" and {len(near) - MOST_NEAR:,} more" if len(near) > MOST_NEAR else ""),
-            atom=(atom.predicate, shape),
+            atom=(atom.predicate, opened(pattern)),
         )
 
     def near(self, predicate: str, pattern: Pattern) -> list[OpenRow]:

@@ -585,7 +585,7 @@ def describe_pattern(
             style = style_of(column)
             shown[column.name] = speech.value(slot, column.kind, column.name, style)
     if holds:
-        return describe_row(predicate, shown, speech)
+        return _details(predicate, row, shown, speech) or describe_row(predicate, shown, speech)
     if not any(slot is OPEN for slot in row):
         return deny_row(predicate, shown, speech)
     # That a value is not some value says nothing: there is none at all.
@@ -595,6 +595,22 @@ def describe_pattern(
         if slot is not OPEN and column.name in shown
     }
     return describe_some(predicate, known, holds=False, speech=speech)
+
+
+def _details(predicate: Predicate, row: OpenRow, shown: Mapping[str, str], speech: Speech) -> str:
+    """Say ``item B has some price`` where behind a colon stands nothing but what is open."""
+    head, colon, tail = (speech.template(predicate.attributes, "says") or "").partition(": ")
+    pairs = zip(predicate.columns, row, strict=True)
+    free = {one.name: one for one, slot in pairs if slot is OPEN}
+    told = shown.keys() & {one.removeprefix("?") for one in _PLACEHOLDER.findall(tail)}
+    if not colon or not told or told != free.keys():
+        return ""
+    nouns = [speech.said(_SOME_OF, column_noun(free[name])) for name in free]
+    return speech.said(_HAS, _said(head, predicate, shown, speech), _listed(nouns, speech))
+
+
+_HAS: Final = Spoken("{0} has {1}", "{0} hat {1}")
+_SOME_OF: Final = Spoken("some {0}", "\u201a{0}\u2018")
 
 
 # What a column is called where it stands for a value: names that are no nouns are quoted.
@@ -1521,7 +1537,7 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
     subject = words(predicate.name)
     if (
         predicate.arity > len(naming) + 1
-        or len(others) > 1
+        or len(naming) > 1
         or value_column(predicate)
         not in {
             places[0],

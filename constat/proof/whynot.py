@@ -277,7 +277,7 @@ class _Unknown:
                 row = atom.pattern(binding)
                 if is_ground(row) and self.is_settled(atom.predicate, row, negative=negative):
                     return ""
-                name, shape = original_row(self.program, atom.predicate, opened(row))
+                name, shape = original_row(self.program, atom.predicate, atom.shape(row))
                 declared, speech = self.predicates[name], self.walker.speech
                 return describe_pattern(declared, shape, holds=not negative, speech=speech)
             case ComparisonCode():

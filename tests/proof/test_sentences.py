@@ -36,8 +36,10 @@ from constat.proof.sentences import (
     Measured,
     RuleWords,
     article_of,
+    demand_comparison,
     describe_comparison,
     describe_fact,
+    describe_pattern,
     explain,
     fill,
     refute_comparison,
@@ -45,6 +47,7 @@ from constat.proof.sentences import (
     show_value,
     speech_in,
 )
+from tests.proof.asking import analysed
 
 
 def column(name: str, kind: Kind = Kind.SYMBOL) -> Column:
@@ -341,3 +344,66 @@ def test_a_rule_without_values_goes_by_its_columns() -> None:
     assert not re.search(r"[{}\[\]$_]|\(\)", said)
     assert "the threshold" in said
     assert told.requires(ABOVE) == "the revenue is more than the threshold"
+
+
+COMPUTED = """
+.decl paid(c: symbol, amount: Decimal, day: Date)
+.input paid(source = "s", query = "q")
+.decl late(c: symbol, amount: Decimal, day: Date)
+late(?c, ?a, ?d) :- paid(?c, ?a, ?d), {0}.
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("?s = ?a * 2.0, ?s > 9.0", "4 (2 times 2) is more than 9"),
+        (
+            "?least = ?a * 2.0, ?a > ?least",
+            "amount in paid of C1 and 2026-01-01 is 2, more than 4 (2 times 2)",
+        ),
+        ("?s = ?a * 2.0, ?t = ?s + 1.0, ?t > 9.0", "5 (4 plus 1) is more than 9"),
+        ("?margin = ?a * 2.0, ?margin > 9.0", "margin is 4, more than 9"),
+        (
+            '?silent = days_between(?d, "2026-02-01"), ?silent > 90',
+            "31 (the days from 2026-01-01 to 2026-02-01) is more than 90",
+        ),
+        (
+            '?mid = date_add(?d, 0 - 90), ?mid < "2025-01-01"',
+            "2025-10-03 (the day that is 90 days before 2026-01-01) is before 2025-01-01",
+        ),
+    ],
+)
+def test_what_is_computed_stands_where_a_name_is_no_word(body: str, said: str) -> None:
+    program = analysed(COMPUTED.format(body))
+    rule = program.rules[0]
+    values: dict[str, Value] = {"c": "C1", "a": Decimal(2), "d": "2026-01-01"}
+    values |= {"s": Decimal(4), "t": Decimal(5), "least": Decimal(4), "margin": Decimal(4)}
+    values |= {"silent": 31, "mid": "2025-10-03"}
+    kinds = program.variable_kinds[0]
+    known = {name: value for name, value in values.items() if name in kinds}
+    found = Instance(rule, known, kinds, program.program.predicates)
+    last = rule.body[-1]
+    assert isinstance(last, Comparison)
+    assert describe_comparison(found, last) == said
+    told = explain(found)
+    assert said in told
+    assert not any(re.search(rf"\b{name}\b", told) for name in ("s", "t", "least", "silent", "mid"))
+    german = replace(found, speech=speech_in("de_DE"))
+    assert not re.search(r"\b(margin|silent|mid)\b(?!\u2018)", explain(german))
+
+
+def test_an_unknown_value_is_asked_by_its_column_and_never_twice() -> None:
+    program = analysed(COMPUTED.format("?s = ?a * 2.0, ?s > 9.0"))
+    rule, kinds = program.rules[0], program.variable_kinds[0]
+    found = Instance(rule, {"c": "C1", "a": OPEN, "d": OPEN}, kinds, program.program.predicates)
+    told = [demand_comparison(found, one) for one in rule.body if isinstance(one, Comparison)]
+    assert told == ["", "the amount in paid of C1 times 2 is more than 9"]
+
+
+def test_what_only_stands_behind_a_colon_is_something_that_a_row_has() -> None:
+    says = {"says": "item {c}: total {total}"}
+    item = replace(REVENUE, attributes=says)
+    assert describe_pattern(item, ("B", OPEN)) == "item B has some total"
+    german = describe_pattern(item, ("B", OPEN), speech=speech_in("de_DE"))
+    assert german == "item B hat \u201atotal\u2018"

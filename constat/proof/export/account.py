@@ -519,7 +519,7 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
         predicate, unread = _least(document, name)
         opened = decode_row(pattern, predicate.kinds)
         row: OpenRow = tuple(
-            cast("Slot", UNREAD_CELL) if place in unread and slot is OPEN else slot
+            cast("Slot", UNREAD_CELL) if place in unread | predicate.unread and slot is OPEN else slot
             for place, slot in enumerate(opened)
         )
         told = [

@@ -661,7 +661,7 @@ class Attempting:
                 details["sentence"] = refute_comparison(instance, literal)
                 details |= _compared(code, binding, self.speech)
             case Positive(atom):
-                declared, row = self.predicates[atom.predicate], instance.row(atom)
+                declared, row = self.predicates[atom.predicate], instance.row_read(atom)
                 said = describe_pattern(declared, row, holds=False, speech=self.speech)
                 details |= {"required": print_row(declared, row), "sentence": said}
             case Negative(atom):

@@ -69,6 +69,13 @@ def escaped(data: str) -> str:
     return _BLOCK.sub(lambda found: f"&#{ord(found.group()[0])};{found.group()[1:]}", coded)
 
 
+def _prose(data: str) -> str:
+    """Return data as text of Markdown, with code where it has backticks."""
+    parts = enumerate(shortened(data).split("`"))
+    told = (_code(one) if place % 2 else escaped(one) for place, one in parts if one)
+    return "".join(told)
+
+
 def _code(data: str) -> str:
     """Return data as code: between more backticks than it holds."""
     data = isolated(shortened(data))
@@ -227,7 +234,7 @@ def _undecided(account: Account) -> str:
     if account.gaps:
         lines += [speech.say("## Missing", "## Was fehlt"), ""]
         for gap in account.gaps:
-            reasons = "; ".join(map(escaped, gap.reasons))
+            reasons = "; ".join(map(_prose, gap.reasons))
             said = f"- {escaped(capital(gap.words))} ({_code(gap.goal)})"
             lines.append(f"{said}{f': {reasons}' if reasons else ''}")
     if account.reasons:

@@ -31,6 +31,7 @@ from constat.proof.report.markup import (
     level_of,
     listed,
     moment,
+    prose,
     rule_name,
     said_of_approval,
     source_said,
@@ -756,7 +757,7 @@ def _lacking(account: Account) -> str:
     """Say what would have to be known, where the question is open, and why it is not."""
     items = []
     for gap in account.gaps:
-        why = "; ".join(text(one) for one in gap.reasons)
+        why = "; ".join(map(prose, gap.reasons))
         items.append(f"{text(capital(gap.words))}{f': {why}' if why else ''}.")
     return _short_list(account, items, account.document.speech.say("facts", "Tatsachen"))
 
@@ -1231,7 +1232,7 @@ def _gap_items(account: Account, *, contested: bool) -> str:
     unknown = account.document.speech.say("Not known:", "Nicht bekannt:")
     return "".join(
         f"<li>{text(capital(gap.words))}"
-        f"{''.join(f'<p>{unknown} {text(one)}.' for one in gap.reasons)}"
+        f"{''.join(f'<p>{unknown} {prose(one)}.' for one in gap.reasons)}"
         for gap in account.gaps
         if gap.contested is contested
     )

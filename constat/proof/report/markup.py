@@ -38,6 +38,12 @@ def text(data: str, most: int = 4_000) -> str:
     return escape(isolated(shortened(data, most)))
 
 
+def prose(data: str) -> str:
+    """Return data as text of a page, with code where it has backticks."""
+    parts = enumerate(shortened(data).split("`"))
+    return "".join(code(one) if place % 2 else text(one) for place, one in parts)
+
+
 def code(data: str, most: int = 4_000) -> str:
     """Return data as code."""
     return f"<code>{text(data, most)}</code>"
