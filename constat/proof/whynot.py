@@ -16,7 +16,6 @@ from constat.proof.instances import (
     decided_by_totals,
     is_ground,
     is_hole,
-    opened,
     order_of,
 )
 from constat.proof.obstacles import Describing

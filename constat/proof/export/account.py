@@ -517,9 +517,10 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
     found = []
     for name, pattern in document.members["missing"]:
         predicate, unread = _least(document, name)
+        left = unread.union(predicate.unread)
         opened = decode_row(pattern, predicate.kinds)
         row: OpenRow = tuple(
-            cast("Slot", UNREAD_CELL) if place in unread | predicate.unread and slot is OPEN else slot
+            cast("Slot", UNREAD_CELL) if place in left and slot is OPEN else slot
             for place, slot in enumerate(opened)
         )
         told = [
