@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from constat.catalog.connection import Connection
     from constat.catalog.stores import Store
-    from constat.project import Database
+    from constat.project import Database, Project
     from constat.project.settings import Asker
 
 _SQLITE: Final = "sqlite:///"
@@ -78,6 +78,42 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
 
     Never more than 5 seconds for a file.
     """
+    idle = None if database.opened is None else database.opened.take(database)
+    return _opened(database, folder, seconds) if idle is None else cast("Connection", idle)
+
+
+class KeptOpen:
+    """Connections to files that are idle: what was loaded for one of them is there for the next."""
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[Database, Connection]] = []
+
+    def of(self, project: Project) -> Project:
+        """Give the project with its files read by these connections."""
+        named = project.databases.items()
+        kept = {
+            name: replace(one, opened=self) if one.kind == "files" else one for name, one in named
+        }
+        return replace(project, databases=kept)
+
+    def take(self, database: Database) -> Connection | None:
+        """Give one to this database, and have it no more."""
+        for place, (own, _) in enumerate(self._idle):
+            if own == database:
+                return self._idle.pop(place)[1]
+        return None
+
+    def give(self, database: Database, connection: Connection) -> None:
+        """Keep one for whoever takes it next."""
+        self._idle.append((database, connection))
+
+    def close(self) -> None:
+        """Close those that are idle."""
+        while self._idle:
+            self._idle.pop()[1].close()
+
+
+def _opened(database: Database, folder: Path, seconds: float) -> Connection:
     if database.caller is not None and not _is_told(database):
         message = f"database `{database.name}` has a `caller`, which PostgreSQL alone is told"
         raise _mistake(database, message, "leave `caller` out; `rights:` hold for every source")

@@ -102,9 +102,18 @@ _OPTIONS: Final = (
 
 
 def load_csv(
-    session: DuckSession, name: str, table: FileTable, seconds: float, copy: DecodedCopy | None
+    session: DuckSession,
+    name: str,
+    table: FileTable,
+    seconds: float,
+    copy: DecodedCopy | None,
+    *,
+    most: int = 0,
 ) -> None:
-    """Load separated values; `copy` holds files that cannot be read as they are."""
+    """Load separated values; `copy` holds files that cannot be read as they are.
+
+    With `most` the first rows of each file do.
+    """
     setting = table.setting
     header = header_of(table.files[0], setting)
     columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in header)
@@ -122,6 +131,7 @@ def load_csv(
         reading = f"read_csv({quoted(str(readable))}, delim = {delimiter}, {_OPTIONS}, "
         reading += f"skip = {setting.skip}, "
         statement = f"{opening} SELECT * FROM {reading}columns = {{{columns}}})"  # noqa: S608  quoted
+        statement += f" LIMIT {most}" if most else ""
         before = _count(session, name) if place else 0
         session.rows(statement, seconds, _Explaining(file, setting, len(header)))
         encoding = UTF_8 if readable is not file else setting.encoding
@@ -1078,6 +1088,11 @@ def connect(database: Database, folder: Path, seconds: float) -> FilesConnection
     return FilesConnection(database.files, folder, seconds, fetching(database, seconds))
 
 
+def first_rows(database: Database, folder: Path, seconds: float, most: int) -> FilesConnection:
+    """Give a connection to the first rows of files of separated values, to see how they are."""
+    return FilesConnection(database.files, folder, seconds, fetching(database, seconds), most)
+
+
 def fetching(database: Database, seconds: float) -> Objects | None:
     """Give what fetches objects; `None` where all files lie in the project."""
     if database.remote is None:
@@ -1099,8 +1114,10 @@ class FilesConnection(CopiedReading):
         folder: Path,
         seconds: float,
         objects: Objects | None = None,
+        most: int = 0,
     ) -> None:
         super().__init__()
+        self._most = most
         self._settings = settings
         self._local = {name: one for name, one in settings.items() if not one.scheme}
         self._objects = objects
@@ -1241,7 +1258,7 @@ class FilesConnection(CopiedReading):
             case ".parquet":
                 _view_parquet(session, name, table.files, self._seconds)
             case ending if ending in SEPARATED:
-                load_csv(session, name, table, self._seconds, self._copy)
+                load_csv(session, name, table, self._seconds, self._copy, most=self._most)
             case ".xlsx":
                 load_sheets(session, name, table.files, table.setting, self._seconds)
             case ".arrow" | ".arrows" | ".feather":

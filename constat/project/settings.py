@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
 from constat.frozen import frozen
@@ -674,6 +674,16 @@ class CallerSetting:
         return Asker(self.setting, name if self.setting else "", self.roles.get(role, ""))
 
 
+class Opened(Protocol):
+    """Has connections that are open and idle."""
+
+    def take(self, database: Database) -> Any | None:  # noqa: ANN401  a connection, which is below
+        """Give one to this database, and have it no more."""
+
+    def give(self, database: Database, connection: Any) -> None:  # noqa: ANN401  as above
+        """Keep one for whoever takes it next."""
+
+
 @frozen
 class Database:
     """A connection. `address` may hold a password and never appears in `repr`.
@@ -682,6 +692,7 @@ class Database:
     With `files` it is a folder of tables: each name's files in the project.
     `manifest` is the `manifest.json` of dbt that describes its tables.
     With `frames` its tables are frames of the running program; no configuration says that.
+    `opened` has connections to it that are idle, while several things are looked up one by one.
     `caller` says how it is told who asks, `asker` who does.
     `tables` are patterns of a store's keys by the names of tables.
     `remote` says how files behind an address are fetched; `private`, `bytes` and `auth` stand
@@ -704,6 +715,7 @@ class Database:
     frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
     tables: Mapping[str, str] = field(default_factory=dict, hash=False)
     remote: RemoteSetting | None = None
+    opened: Opened | None = field(default=None, compare=False, repr=False)
 
     def uri(self) -> str:
         """Give the expanded address; `ConstatError` names a missing environment variable."""

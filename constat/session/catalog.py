@@ -294,6 +294,17 @@ def draft_tables(
     asked = {one.database for one in tables if one.kind in {OPERATION, OF_DOCUMENTS}}
     if asked:
         return _drafted_otherwise(catalog, program, tables, columns)
+    with catalog.loading_once():
+        return _drafted_of(catalog, program, names, columns)
+
+
+def _drafted_of(
+    catalog: SchemaManager,
+    program: Callable[[], AnalysedProgram],
+    names: Sequence[str],
+    columns: Sequence[str],
+) -> DraftedTables:
+    """Look at the tables of databases, and draft them."""
     checked, problems = _checked(catalog, names, columns)
     databases = {one.table.database for one in checked}
     if len(databases) != 1:
@@ -403,7 +414,7 @@ def _refused(message: str, hint: str) -> ConstatError:
 
 
 _Value = TypeVar("_Value")
-_LOOKED_AT: Final = 10_000
+LOOKED_AT: Final = 10_000
 
 
 def first_cells(
@@ -413,12 +424,12 @@ def first_cells(
 
     Raises `SourceFailureError` and `QueryMistakeError`.
     """
-    query = f"SELECT * FROM {named(table)} LIMIT {_LOOKED_AT}"  # noqa: S608  a name of the project
+    query = f"SELECT * FROM {named(table)} LIMIT {LOOKED_AT}"  # noqa: S608  a name of the project
     names = connection.columns(query)
     rows = [
         row
         for batch in connection.read(
-            Question(query, tables=frozenset({table})), ReadBounds(seconds, _LOOKED_AT)
+            Question(query, tables=frozenset({table})), ReadBounds(seconds, LOOKED_AT)
         )
         for row in batch
     ]

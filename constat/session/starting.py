@@ -33,7 +33,7 @@ from constat.catalog.file_tables import (
     has_fields,
     odd_cells,
 )
-from constat.catalog.files import guess_sheets, nested_parts
+from constat.catalog.files import first_rows, guess_sheets, nested_parts
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
@@ -51,6 +51,7 @@ from constat.project import CONFIGURATION, Database, Project, load_project
 from constat.project.files import DELTA, ENDINGS, ICEBERG, JSON, UTF_8, WORKBOOK, TableFiles
 from constat.project.reading import Expanded, expand
 from constat.session.catalog import (
+    LOOKED_AT,
     dialect_of,
     first_cells,
     hints_of,
@@ -807,10 +808,10 @@ def start(
     environment = {**os.environ, **begun.secrets}
     project = _project(begun, folder, name, environment)
     catalog = SchemaManager(project, CatalogIndex(None))
-    try:
+    with closing(catalog), catalog.loading_once() as kept:
         chosen, left_out, unread = _chosen(catalog, begun, tables)
         predicates = drafted(chosen, (), {}, begun.files, begun.remarks)
-        rule, value = _with_value(project, first_rules(predicates))
+        rule, value = _with_value(kept, first_rules(predicates))
         texts = {
             SOURCES: draft_text(predicates, begun.name, dialect_of(project, begun.name)),
             FIRST: rule.text + _tries(rule),
@@ -820,9 +821,7 @@ def start(
             CONFIGURATION: configuration(project.name, begun),
         }
         files = _write(folder, {name: text for name, text in texts.items() if text})
-    finally:
-        catalog.close()
-    goal, result = _tried(load_project(folder, environment=environment), rule, value)
+        goal, result = _tried(load_project(folder, environment=environment), rule, value, kept)
     return Started(
         folder,
         files,
@@ -867,7 +866,9 @@ def _looked_into(begun: Beginning, folder: Path) -> Beginning:
     remarks: dict[str, tuple[str, ...]] = {}
     database = Database(begun.name, "files", Expanded(""), files=begun.files)
     project = Project(folder.resolve(), begun.name, {begun.name: database})
-    with reading(database, project) as connection:
+    looking = first_rows(database, folder.resolve(), project.catalog.seconds, LOOKED_AT)
+    with closing(looking) as connection:
+        connection.begin()
         for name, setting in begun.files.items():
             if setting.is_typed:
                 continue
@@ -1163,8 +1164,13 @@ def _first(rule: FirstRule) -> exp.Select:
     return query.order_by(exp.column("n", "g"), key.copy()).limit(1)
 
 
-def _tried(project: Project, rule: FirstRule, value: Slot) -> tuple[str, Result]:
-    with Session(project) as session:
+def _tried(project: Project, rule: FirstRule, value: Slot, read: Project) -> tuple[str, Result]:
+    """Prove the first goal; what is loaded of files already is not loaded again."""
+    databases = {
+        name: replace(one, opened=read.databases[name].opened)
+        for name, one in project.databases.items()
+    }
+    with Session(replace(project, databases=databases)) as session:
         goal = print_row(session.program.program.predicates[rule.name], (value,))
         return goal, session.prove(goal)
 

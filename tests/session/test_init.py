@@ -10,18 +10,21 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import openpyxl
 import pytest
 
 from constat import Session
+from constat.catalog import files
+from constat.catalog.files import load_csv
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.listing import rewrite
 from constat.project import load_project
 from constat.session import starting
 from constat.session.cases import run_cases
+from constat.session.catalog import LOOKED_AT, draft_tables
 from constat.session.starting import beginning, start
 from constat.store.replacing import replaced
 from tests.catalog.schema_worlds import SHOP, duckdb_file, sqlite_file
@@ -929,3 +932,24 @@ def test_columns_that_a_draft_of_a_very_wide_table_leaves_out_are_named(tmp_path
         "wide: a draft has 40 columns at most, and `c40`, `c41`, `c42` and 2 more are left out: add"
         " what rules need to `.decl wide` and to its query"
     ) in begun.out
+
+
+def test_each_file_of_separated_values_is_loaded_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int] = []
+
+    def counting(*given: Any, most: int = 0) -> None:  # noqa: ANN401  whatever is given on
+        loaded.append(most)
+        load_csv(*given, most=most)
+
+    monkeypatch.setattr(files, "load_csv", counting)
+    (tmp_path / "sales.csv").write_text("nr,buyer\n1,a\n2,b\n3,a\n")
+    begun = start("sales.csv", tmp_path, tmp_path)
+    assert begun.result.verdict.name == "PROVED"
+    assert [most for most in loaded if not most] == [0]
+    assert loaded[0] == LOOKED_AT
+    loaded.clear()
+    with Session(load_project(tmp_path)) as session:
+        draft_tables(session.catalog, lambda: session.program, ["sales"])
+    assert loaded == [0]

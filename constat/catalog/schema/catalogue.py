@@ -13,10 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, wraps
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
 
+from constat.catalog.drivers import KeptOpen
 from constat.catalog.schema.checking import check
 from constat.catalog.schema.described import (
     OF_DOCUMENTS,
@@ -117,6 +119,17 @@ class SchemaManager:
         self._declared = declared
         self._looked: dict[str, Refreshed] = {}
         self._read_rules = False
+
+    @contextmanager
+    def loading_once(self) -> Iterator[Project]:
+        """Load each file once while several things are looked up; give the project for that."""
+        before, kept = self.project, KeptOpen()
+        self.project = kept.of(before)
+        try:
+            yield self.project
+        finally:
+            self.project = before
+            kept.close()
 
     @property
     def trouble(self) -> str:

@@ -233,14 +233,19 @@ def _read(database: Database, project: Project, known: str) -> Look:
 
 @contextmanager
 def reading(database: Database, project: Project) -> Iterator[Connection]:
-    """Give a connection that reads one state, and is closed afterwards."""
+    """Give a connection that reads one state, and is closed or kept afterwards."""
     connection = open_connection(database, project.folder, project.catalog.seconds)
+    kept = False
     try:
         connection.begin()
         yield connection
         connection.release()
+        if database.opened is not None:
+            database.opened.give(database, connection)
+            kept = True
     finally:
-        connection.close()
+        if not kept:
+            connection.close()
 
 
 def _look(connection: Any, name: str, seconds: float, known: str) -> Look:  # noqa: ANN401  each kind of connection in its branch
