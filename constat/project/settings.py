@@ -692,7 +692,6 @@ class Database:
     With `files` it is a folder of tables: each name's files in the project.
     `manifest` is the `manifest.json` of dbt that describes its tables.
     With `frames` its tables are frames of the running program; no configuration says that.
-    `opened` has connections to it that are idle, while several things are looked up one by one.
     `caller` says how it is told who asks, `asker` who does.
     `tables` are patterns of a store's keys by the names of tables.
     `remote` says how files behind an address are fetched; `private`, `bytes` and `auth` stand
@@ -716,6 +715,7 @@ class Database:
     tables: Mapping[str, str] = field(default_factory=dict, hash=False)
     remote: RemoteSetting | None = None
     opened: Opened | None = field(default=None, compare=False, repr=False)
+    """Has connections to it that are idle, while several things are looked up one by one."""
 
     def uri(self) -> str:
         """Give the expanded address; `ConstatError` names a missing environment variable."""
