@@ -34,6 +34,7 @@ from constat.project.settings import (
     EFFORTS,
     FOREVER,
     KEPT,
+    NO_NAMES_OF_SOURCES,
     OPENAI,
     PROVIDERS,
     READERS,
@@ -892,9 +893,7 @@ class _Loading:
 
     def _taken(self, top: Mapping[str, Node], *kinds: str) -> Mapping[str, str]:
         """Give the names of sources of these kinds, and what each is."""
-        taken = dict.fromkeys(
-            (*BUILT_IN_TIERS, "api", "document", "certificates"), "tier of Constat"
-        )
+        taken = dict.fromkeys(NO_NAMES_OF_SOURCES, "tier of Constat")
         for kind in kinds:
             what = "API" if kind == "apis" else kind.removesuffix("s")
             named = self.sections.entries(top[kind], f"`{kind}`") if kind in top else ()

@@ -598,6 +598,8 @@ APPROVALS_FILE: Final = "approvals.jsonl"
 # environment variable of a connection is kept out of `repr`.
 
 BUILT_IN_TIERS: Final = ("cache", "config", "database", "model", "sub-plan")
+NO_NAMES_OF_SOURCES: Final = (*BUILT_IN_TIERS, "api", "document", "certificates")
+"""What no source of a project is called: a trace would have two of that name."""
 """The chain of every predicate, highest first (semantics 6)."""
 
 

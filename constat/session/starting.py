@@ -8,7 +8,7 @@ import re
 import runpy
 import shlex
 import sys
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from dataclasses import field, replace
 from io import StringIO
 from pathlib import Path
@@ -47,7 +47,7 @@ from constat.catalog.schema.words import identifier, words_of
 from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.frozen import frozen
 from constat.logic import OPEN, Kind
-from constat.project import CONFIGURATION, Database, Project, load_project
+from constat.project import CONFIGURATION, NO_NAMES_OF_SOURCES, Database, Project, load_project
 from constat.project.files import DELTA, ENDINGS, ICEBERG, JSON, UTF_8, WORKBOOK, TableFiles
 from constat.project.reading import Expanded, expand
 from constat.session.catalog import (
@@ -948,7 +948,7 @@ def start_api(
         address = _SECRET.sub(lambda one: _hidden(one[1], one[2], secrets), written)
         key = "url" if graphql else "spec_url"
         host = urlsplit(written).hostname or ""
-        called = identifier(host.removeprefix("www.").partition(".")[0], (), "api")
+        called = _api_name(host.removeprefix("www.").partition(".")[0])
     else:
         path = here / written
         try:
@@ -957,7 +957,7 @@ def start_api(
             why = getattr(problem, "strerror", None) or type(problem).__name__
             raise _starting_refused(f"the description cannot be read: {why}") from None
         key, address, host = "spec_file", path.name, ""
-        called = identifier(path.stem, (), "api")
+        called = _api_name(path.stem)
     lines = [f"    type: {'graphql' if graphql else 'openapi'}"]
     lines.append(f"    {key}: {json.dumps(address, ensure_ascii=False)}")
     if host in {"localhost", "127.0.0.1", "::1"}:
@@ -965,16 +965,26 @@ def start_api(
     project_name = json.dumps(name or folder.resolve().name, ensure_ascii=False)
     texts[CONFIGURATION] = _API.format(project=project_name, name=called, lines="\n".join(lines))
     texts[".gitignore"] = IGNORED
-    files = _write(folder, texts)
+    files, rules = _write(folder, texts), folder / "rules"
+    begun = not rules.exists()
     try:
-        (folder / "rules").mkdir(exist_ok=True)
+        rules.mkdir(exist_ok=True)
         environment = {**os.environ, **secrets}
         project = load_project(folder, environment=environment)
         return _drafted_api(project, called, files, operations, tuple(secrets))
     except ConstatError:
         for one in files:
             (folder / one).unlink(missing_ok=True)
+        with suppress(OSError):
+            if begun:
+                rules.rmdir()
         raise
+
+
+def _api_name(called: str) -> str:
+    """Give a name for an API that no tier has."""
+    found = identifier(called, (), "an_api")
+    return f"{found}_api" if found in NO_NAMES_OF_SOURCES else found
 
 
 def _drafted_api(

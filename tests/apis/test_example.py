@@ -62,4 +62,13 @@ def test_what_describes_no_api_leaves_nothing_behind(tmp_path: Path, text: str) 
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(ConstatError):
         start_api("a.yaml", tmp_path / "begun", tmp_path)
-    assert [one for one in (tmp_path / "begun").rglob("*") if one.is_file()] == []
+    assert list((tmp_path / "begun").rglob("*")) == []
+
+
+@pytest.mark.parametrize("name", ["api", "cache", "document", "certificates"])
+def test_an_api_is_not_called_as_a_tier_is(tmp_path: Path, name: str) -> None:
+    text = (EXAMPLE / "tracking.yaml").read_text(encoding="utf-8")
+    (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    found = start_api(f"{name}.yaml", tmp_path / "begun", tmp_path)
+    assert found.api == f"{name}_api"
+    assert (tmp_path / "begun" / "rules" / "sources.dl").is_file()
