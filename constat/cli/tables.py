@@ -180,7 +180,7 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     if answers.fewest is not None and answers.fewest < len(answers):
         yield "rows that differ only in what is unknown may be one row"
     if answers.check is not None:
-        yield from _checked(answers.check, len(answers))
+        yield from _checked(answers.check, len(answers), in_bulk=answers.in_bulk)
     if answers.recount is not None:
         is_open = answers.settled is Settled.OPEN
         yield from _recounted(answers.recount, given_before=shown.given_before, is_open=is_open)
@@ -218,7 +218,7 @@ def _recounted(found: Recount, *, given_before: bool, is_open: bool) -> Iterator
         yield f"not checked as a whole: {found.why}"
 
 
-def _checked(check: RowCheck, total: int) -> Iterator[str]:
+def _checked(check: RowCheck, total: int, *, in_bulk: bool) -> Iterator[str]:
     """Say what became of a check."""
     for one in check.differences:
         yield f"DIFFERENCE: {one.goal} was {one.said}, and {one.reason}; it is not shown"
@@ -229,8 +229,13 @@ def _checked(check: RowCheck, total: int) -> Iterator[str]:
         )
     count = len(check.proved)
     rest = total - count
-    noun = "row was" if count == 1 else "rows were"
-    yield f"checked: {count:,} {noun} proved, each by a certificate of its own" + (
+    if not in_bulk:
+        # All of them were proved goal by goal.
+        has = "has a certificate" if count == 1 else "have certificates"
+        yield f"checked: {count:,} of {counted(total, 'row')} {has} that the checker accepts"
+        return
+    noun = "row was proved" if count == 1 else "rows were proved, each"
+    yield f"checked: {count:,} {noun} by a certificate of its own" + (
         f"; that says nothing of the other {rest:,}" if rest > 0 else ""
     )
 
@@ -309,7 +314,10 @@ def _reasons(answers: Answers) -> Iterator[str]:
         elif one.goal and one.predicate != THE_QUERY and not one.reason.startswith("rule "):
             yield f"    ask for it, or state a fact: {one.goal}"
         elif one.goal:
-            yield f"    with {one.goal}"
+            shown = (one.goal, *one.others)[:_MOST_NAMED]
+            yield from (f"    with {each}" for each in shown)
+            if one.count > len(shown):
+                yield f"    and {one.count - len(shown):,} more"
         if one.edit:
             yield f"    {one.edit}"
     more = len(answers.reasons) - _MOST_REASONS

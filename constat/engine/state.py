@@ -44,7 +44,16 @@ from constat.evaluation import (
     RelationPredicate,
 )
 from constat.frozen import frozen
-from constat.logic import OPEN, NullCell, OpenRow, Positive, Row, display_value
+from constat.logic import (
+    OPEN,
+    NullCell,
+    OpenRow,
+    Positive,
+    Row,
+    Variable,
+    display_value,
+    is_wildcard,
+)
 from constat.plan import Absence, GroundFact, Join, Plan, Procedure, ProcedureKey, RulePlan, adorn
 from constat.plan.compilation import predicates_of
 
@@ -502,7 +511,7 @@ class State:
         shown = {
             name: display_value(binding[place], kinds[name])  # type: ignore[arg-type]  # a slot
             for name, place in rule.variables.items()
-            if place < len(binding) and name in kinds
+            if place < len(binding) and name in kinds and not is_wildcard(Variable(name))
         }
         failure = Failure(rule.rule, reason, shown)
         if failure not in self.failures:

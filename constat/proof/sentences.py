@@ -598,15 +598,21 @@ def describe_pattern(
 
 
 def _details(predicate: Predicate, row: OpenRow, shown: Mapping[str, str], speech: Speech) -> str:
-    """Say ``item B has some price`` where behind a colon stands nothing but what is open."""
+    """Say ``item B has some price`` where all that is open stands behind a colon."""
     head, colon, tail = (speech.template(predicate.attributes, "says") or "").partition(": ")
     pairs = zip(predicate.columns, row, strict=True)
     free = {one.name: one for one, slot in pairs if slot is OPEN}
-    told = shown.keys() & {one.removeprefix("?") for one in _PLACEHOLDER.findall(tail)}
-    if not colon or not told or told != free.keys():
+    behind = {one.removeprefix("?") for one in _PLACEHOLDER.findall(tail)}
+    if not colon or not free or not free.keys() <= behind:
         return ""
-    nouns = [speech.said(_SOME_OF, column_noun(free[name])) for name in free]
-    return speech.said(_HAS, _said(head, predicate, shown, speech), _listed(nouns, speech))
+    told = [
+        speech.said(_SOME_OF, column_noun(free[name]))
+        if name in free
+        else _column_said(words(name), value)
+        for name, value in shown.items()
+        if name in behind
+    ]
+    return speech.said(_HAS, _said(head, predicate, shown, speech), _listed(told, speech))
 
 
 _HAS: Final = Spoken("{0} has {1}", "{0} hat {1}")

@@ -15,10 +15,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import counted
-from constat.evaluation import in_parts
+from constat.evaluation import Verdict, in_parts
 from constat.frozen import frozen
 from constat.logic import Aggregate, Positive
-from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode, opened
+from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode, is_ground, opened
 from constat.proof.levels import Completeness, millionths, spell
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
@@ -191,6 +191,10 @@ def _looked_up(decision: Decision) -> tuple[SourceShown, ...]:
 
 
 def _failures(decision: Decision) -> tuple[str, ...]:
+    """Say which instances of rules erred, where that may have decided something."""
+    is_one = bool(decision.answers) and is_ground(decision.proof.pattern)
+    if is_one or decision.verdict is Verdict.DISPROVED:
+        return ()
     found = []
     for failure in decision.outcome.failures:
         rule = decision.reading.program.rules[failure.rule]

@@ -304,6 +304,18 @@ class Answers:
         # Which rows are wrong the check need not know: none of them is given out.
         return replace(known, sure=(), settled=Settled.OPEN, reasons=(told, *self.reasons))
 
+    def told_of_check(self) -> Answers:
+        """Say that nothing is counted again where nothing was computed in bulk."""
+        if self.in_bulk or self.recount is not None:
+            return self
+        from constat.recount import Recount, State  # noqa: PLC0415  loaded when it is used
+
+        return self.counted(
+            Recount(
+                State.NOT_CHECKED, "it was proved goal by goal, and nothing was computed in bulk"
+            )
+        )
+
     @property
     def conflicts(self) -> tuple[str, ...]:
         """Who says another value for a key than what counts."""

@@ -31,7 +31,7 @@ from constat.evaluation.spans import traced
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
 from constat.project import APPROVALS_FILE, Project, find_project, load_project
-from constat.project.settings import CHECKS, OFF, asked_by
+from constat.project.settings import ALWAYS, CHECKS, OFF, asked_by
 from constat.proof import decide
 from constat.proof.certificate import Circumstances
 from constat.proof.encoding import sha256
@@ -608,7 +608,8 @@ class Session:
             limits=limits,
         )
         if not isinstance(check, int) or not check:
-            return answers
+            wished = self.project.check if check is None else check
+            return answers.told_of_check() if wished == ALWAYS else answers
         # Only this needs the checker.
         from constat.session.many_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
 
