@@ -123,6 +123,10 @@ def edit_of(predicate: Predicate, row: OpenRow, reason: str) -> str:
     """
     if is_contested(reason):
         return mending(predicate, row)
+    if reason.endswith(NO_SOURCE):
+        name = predicate.name
+        whole = f"`closed: {{{name}: WHO_SAYS_SO}}` in constat.yaml says that no fact is missing"
+        return f"{whole}; `.input {name}(...)` behind its .decl names a source that has all"
     if " not known" not in reason and " is NULL in " not in reason:
         return ""
     policies = zip(predicate.columns, null_policies(predicate), row, strict=True)
@@ -133,6 +137,7 @@ def edit_of(predicate: Predicate, row: OpenRow, reason: str) -> str:
     return f"if NULL means that there is none, declare {declared} in {predicate.name}"
 
 
+NO_SOURCE: Final = "it has no source that does"
 _MAYBE: Final = NullPolicy.MAYBE
 
 

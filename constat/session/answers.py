@@ -37,7 +37,14 @@ from constat.logic import (
     null_cells,
     null_policies,
 )
-from constat.proof.missing import atoms_read, edit_of, is_contested, mending, unknown_columns
+from constat.proof.missing import (
+    NO_SOURCE,
+    atoms_read,
+    edit_of,
+    is_contested,
+    mending,
+    unknown_columns,
+)
 from constat.session.rows import StoredRows, data_frame
 from constat.syntax import print_wanted
 
@@ -630,6 +637,8 @@ def _gaps(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]
         if opening.assumption is None:
             told.add(opening.row)
             edit = mending(predicate) if is_contested(opening.reason) else ""
+            if opening.reason.endswith(NO_SOURCE):
+                edit = edit_of(predicate, opening.row, opening.reason)
             yield (predicate.name, opening.reason, opening.tier, False, edit), opening.row
     if (OPEN,) * predicate.arity in told:
         return  # that is told of every key

@@ -454,3 +454,55 @@ def test_another_engine_gives_no_answer_about_open_facts(still_shop: Path) -> No
     ran = query(still_shop, "is_strategic(?c)", "--engine", "pydatalog")
     assert ran.code == 4
     assert "C042" in ran.err
+
+
+@pytest.fixture(scope="module")
+def shares(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shares")
+    config = "rules: t.dl\nfacts:\n  part: [[a, 10, 0], [b, 10, 5], [c, 7, 0]]\n  blocked: []\n"
+    (folder / "constat.yaml").write_text(config + "closed: {part: x}\n")
+    text = """.decl part(who: symbol, total: number, parts: number)
+.input part(source = "config")
+.decl blocked(who: symbol)
+.decl share(who: symbol, amount: number)
+@[floor]
+share(?w, ?a) :- part(?w, ?t, ?p), ?a = ?t / ?p.
+.decl large()
+@[floor]
+large() :- part(_, ?t, ?p), ?a = ?t / ?p, ?a > 1.
+.decl free(who: symbol)
+free(?w) :- part(?w, _, _), !blocked(?w).
+"""
+    (folder / "t.dl").write_text(text)
+    return folder
+
+
+def test_every_instance_that_errs_is_named_where_it_may_decide(shares: Path) -> None:
+    told = query(shares, "share(?w, ?a)").out
+    assert "division by zero (2 times)" in told
+    assert [one for one in told.splitlines() if one.startswith("    with ")] == [
+        "    with ?w = a, ?t = 10, ?p = 0",
+        "    with ?w = c, ?t = 7, ?p = 0",
+    ]
+    assert "could not be evaluated" in run("prove", "share(a, 2)", "--project", shares).out
+    # It holds whatever the others would have given.
+    proved = run("prove", "large()", "--project", shares)
+    assert proved.out.startswith("PROVED")
+    assert "could not be evaluated" not in proved.out
+
+
+def test_a_relation_without_a_source_comes_with_both_edits(shares: Path) -> None:
+    for ran in (run("prove", "free(a)", "--project", shares), query(shares, "free(?w)")):
+        assert "`closed: {blocked: WHO_SAYS_SO}` in constat.yaml" in ran.out
+        assert "`.input blocked(...)`" in ran.out
+
+
+def test_what_became_of_a_check_is_told_of_rows_that_are_proved_already(still_shop: Path) -> None:
+    some = query(still_shop, "is_vip(?c)", "--check", "2")
+    assert "42 answers, all proved." in some.out
+    assert "checked: 2 of 42 rows have certificates that the checker accepts\n" in some.out
+    assert "says nothing" not in some.out
+    always = query(still_shop, "is_vip(?c)", "--check", "always")
+    assert "not checked as a whole: it was proved goal by goal" in always.out
+    found = query(still_shop, "is_vip(?c)", "--check", "always", "--format", "json").json
+    assert found["recount"]["state"] == "not checked"
