@@ -287,3 +287,18 @@ def test_what_points_to_a_table_says_how_a_row_is_called(tmp_path: Path) -> None
     ):
         assert f'"{sentence}"' in drafted, drafted
     assert "kunde {kunden_nr} has häuser" in (rules / "first.dl").read_text("utf-8")
+
+
+def test_names_that_say_little_are_told_by_what_they_stand_for(tmp_path: Path) -> None:
+    rules = begun(
+        tmp_path,
+        "CREATE TABLE Kunden (KdNr INTEGER PRIMARY KEY, Ort TEXT NOT NULL);"
+        "CREATE TABLE Auftr (AuftrNr INTEGER PRIMARY KEY, KdNr INTEGER NOT NULL REFERENCES Kunden,"
+        " Menge INTEGER NOT NULL);"
+        "CREATE TABLE T017 (id INTEGER PRIMARY KEY, Bez TEXT NOT NULL);"
+        "INSERT INTO Kunden VALUES (1, 'Linz'); INSERT INTO Auftr VALUES (7, 1, 3);"
+        "INSERT INTO T017 VALUES (1, 'a');",
+    )
+    drafted = (rules / "sources.dl").read_text("utf-8")
+    assert '"auftr {auftr_nr} of kunden {kd_nr}: menge {menge}"' in drafted
+    assert '"T017 {id}: bez {bez}"' in drafted

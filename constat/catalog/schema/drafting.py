@@ -12,7 +12,12 @@ from constat.catalog.file_tables import GUESSED
 from constat.catalog.schema.checking import Decided, row_keys
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
-from constat.catalog.schema.words import identifier, singular, spoken_words, words_of
+from constat.catalog.schema.words import (
+    identifier,
+    singular,
+    spoken_words,
+    words_of,
+)
 from constat.diagnostics import ConstatError
 from constat.frozen import frozen
 from constat.logic import Constant, Kind, NullPolicy, canonical_decimal
@@ -650,6 +655,10 @@ def _table_words(one: DraftedPredicate) -> tuple[str, ...]:
         words = spoken
     if len(words) > 1 and words[0] in _OF_TABLES:
         words = words[1:]
+    says = any(word.isalpha() and len(word) >= _SHORT for word in words)
+    if not says and one.table.name.replace("_", "").isalnum():
+        # `T017` says nothing; it is that table's own spelling that people know.
+        return (one.table.name,)
     if len(words) > 2 and words[-2] == "v" and words[-1].isdigit():  # noqa: PLR2004  a word, v, 2
         words = words[:-2]
     return words or (one.name,)
@@ -734,8 +743,22 @@ def _columns_of(one: DraftedPredicate) -> list[str]:
 
 
 def _worded(one: DraftedPredicate, name: str) -> str:
-    """Put a column's name, without `id`, before its value."""
-    return f"{' '.join(_without_naming(_spoken(one, name))) or name} {{{name}}}"
+    """Put a column's name, without `id`, before its value: of `cust_id` what it points to."""
+    words = _without_naming(_spoken(one, name))
+    stored = next(each.decided.column.name for each in one.columns if each.name == name)
+    for link in one.table.relationships:
+        table = singular(spoken_words(link.target.rpartition(".")[2]), english=one.english)
+        if link.columns == (stored,) and words and _is_short_for(words[-1], _bare(table[-1])):
+            words = (*words[:-1], *table)
+            break
+    return f"{' '.join(words) or name} {{{name}}}"
+
+
+def _is_short_for(short: str, word: str) -> bool:
+    """Tell whether a few letters stand for a word that they point to: `kd` for `kunden`."""
+    letters = iter(word)
+    few = 1 < len(short) <= _SHORT + 1 < len(word) and short[0] == word[0]
+    return few and all(letter in letters for letter in short)
 
 
 def _spoken(one: DraftedPredicate, name: str) -> str:
