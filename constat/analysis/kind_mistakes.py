@@ -872,6 +872,30 @@ def _known_edit(term: Apply, near: str | None) -> str:
     return "see `constat help functions`; what is not there the source can compute, in its query"
 
 
+def _rounded(name: str, term: Apply) -> str:
+    """Say how a number is rounded; `to_number` leaves the fraction out, towards 0."""
+    one, places = (*term.arguments, Variable("x"), Constant(0, Kind.NUMBER))[:2]
+    inner = f"({print_term(one)})" if isinstance(one, Apply) else print_term(one)
+    whole = f"to_number({print_term(one)})"
+    if name == "floor":
+        return f"write `{whole}`, from 0 on; below 0 that is the whole number above"
+    if name in {"ceil", "ceiling"}:
+        return f"write `{whole} + 1`, above 0 and where there is a fraction"
+    if name != "round":
+        return f"write `{whole}`"
+    digits = places.value if isinstance(places, Constant) else 0
+    if isinstance(digits, int) and 0 < digits < _MOST_PLACES:
+        scale = f"1{'0' * digits}.0"
+        nearest_one = f"as(to_number({inner} * {scale} + 0.5), Decimal) / {scale}"
+        written = f"; to write an exact value so, `@[places = {digits}]` before its column"
+    else:
+        nearest_one, written = f"to_number({inner} + 0.5)", ""
+    return f"write `{nearest_one}`, from 0 on; below 0 with `- 0.5`{written}"
+
+
+_MOST_PLACES: Final = 10
+
+
 def _told_otherwise(term: Apply) -> str:
     """Say how to do without what other languages have a function for."""
     shown = [print_term(one) for one in term.arguments] or ["?x"]
@@ -880,10 +904,7 @@ def _told_otherwise(term: Apply) -> str:
     if name == "abs":
         return f"write `max({first}, -{first})`"
     if name in {"round", "floor", "ceil", "ceiling", "trunc", "truncate"}:
-        return (
-            "decimals stay exact, and are rounded by whoever reads them; without its fraction the"
-            f" number is `to_number({first})`"
-        )
+        return _rounded(name, term)
     if name in {"lower", "upper", "trim", "lcase", "ucase", "ltrim", "rtrim"}:
         return (
             "texts are compared as the source has them; have the source do it, in the `query` of"

@@ -115,6 +115,20 @@ CASES = [
      ".decl got(id: number)", None),
     (IDS, 'got(?i) :- sale(id = ?i, n = "many").', '"many"', "without quotes, such as `2`", None),
     (IDS, 'got(?i) :- sale(id = ?i, n = "900").', '"900"', "900", {(2,)}),
+    (".decl got(n: number)\n", "got(?n) :- sale(amount = ?a), ?a > 0.0, ?n = round(?a).",
+     "round(?a)", "to_number(?a + 0.5)", {(6,), (7,)}),
+    (".decl got(m: Decimal)\n", "got(?m) :- sale(id = 1, amount = ?a), ?m = round(?a / 3.0, 1).",
+     "round(?a / 3.0, 1)", "as(to_number((?a / 3.0) * 10.0 + 0.5), Decimal) / 10.0", {("1.8",)}),
+    (".decl got(n: number)\n", "got(?n) :- sale(id = 1, amount = ?a), ?n = trunc(?a).",
+     "trunc(?a)", "to_number(?a)", {(5,)}),
+    (".decl got(n: number)\n", "got(?n) :- sale(id = 1, amount = ?a), ?n = floor(?a).",
+     "floor(?a)", "to_number(?a)", {(5,)}),
+    (".decl got(n: number)\n", "got(?n) :- sale(id = 1, amount = ?a), ?n = ceil(?a).",
+     "ceil(?a)", "to_number(?a) + 1", {(6,)}),
+    (".decl got(n: number)\n", "got(?n) :- sale(amount = ?a), ?n = int(?a).",
+     "int(?a)", "to_number(?a)", {(5,), (7,), (-9,)}),
+    (".decl got(w: symbol)\n", "got(?w) :- sale(id = 1, n = ?n), ?w = string(?n).",
+     "string(?n)", "to_string(?n)", {("1500",)}),
 ]  # fmt: skip
 
 
