@@ -83,8 +83,8 @@ def add_command(
 
     SOURCE is a folder with a `library.yaml`, a wheel (FILE.whl), an index of wheels
     (index+https://HOST/simple#NAME: the newest of RANGE), a repository
-    (git+https://HOST/PATH@REF#subdirectory=FOLDER), or the name of a library that pip installed.
-    Its rule files, with their cases, go to `packages/NAME`, an entry to `packages:` in
+    (git+https://HOST/PATH@REF#subdirectory=FOLDER), or the name of a library that pip installed
+    or that comes with Constat. Its rule files, with their cases, go to `packages/NAME`, an entry to `packages:` in
     constat.yaml, and hashes to `packages.lock`; certificates name library, version and hash. What
     it requires has to be added first. Where it declares a name that is taken, --prefix gives it
     others. A library that is there already is replaced (see `constat rules diff` first) and keeps

@@ -479,6 +479,11 @@ def _from_installed(name: str) -> Fetched:
                     found = _fetched(read_folder(Path(str(one.locate_file(file))).parent), name)
                     _require_honest(found.manifest, one.version)
                     return found
+        # Those that come with Constat are in its wheel, or beside it in a checkout.
+        home = Path(__file__).parents[1]
+        for own in (home / "shipped" / "rules" / plain, home.parent / "rules" / plain):
+            if (own / MANIFEST).is_file():
+                return _fetched(read_folder(own), name)
     hint = (
         "give its folder, its wheel, an index (`index+https://HOST/simple#NAME`), or `pip install "
     )

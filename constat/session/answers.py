@@ -311,18 +311,6 @@ class Answers:
         # Which rows are wrong the check need not know: none of them is given out.
         return replace(known, sure=(), settled=Settled.OPEN, reasons=(told, *self.reasons))
 
-    def told_of_check(self) -> Answers:
-        """Say that nothing is counted again where nothing was computed in bulk."""
-        if self.in_bulk or self.recount is not None:
-            return self
-        from constat.recount import Recount, State  # noqa: PLC0415  loaded when it is used
-
-        return self.counted(
-            Recount(
-                State.NOT_CHECKED, "it was proved goal by goal, and nothing was computed in bulk"
-            )
-        )
-
     @property
     def conflicts(self) -> tuple[str, ...]:
         """Who says another value for a key than what counts."""
@@ -538,6 +526,16 @@ def reasons_in_bulk(results: Results, program: AnalysedProgram) -> tuple[OpenRea
         )
         found.append(OpenReason(name, reason, "", 1, ""))
     return _sorted(found)
+
+
+def told_of_check(answers: Answers) -> Answers:
+    """Say that nothing is counted again where nothing was computed in bulk."""
+    if answers.in_bulk or answers.recount is not None:
+        return answers
+    from constat.recount import Recount, State  # noqa: PLC0415  loaded when it is used
+
+    why = "it was proved goal by goal, and nothing was computed in bulk"
+    return answers.counted(Recount(State.NOT_CHECKED, why))
 
 
 THE_QUERY: Final = "the query"

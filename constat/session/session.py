@@ -609,7 +609,12 @@ class Session:
         )
         if not isinstance(check, int) or not check:
             wished = self.project.check if check is None else check
-            return answers.told_of_check() if wished == ALWAYS else answers
+            if wished != ALWAYS:
+                return answers
+            from constat.session.answers import told_of_check  # noqa: PLC0415  loaded when it is used
+
+            told: Answers = told_of_check(answers)
+            return told
         # Only this needs the checker.
         from constat.session.many_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
 

@@ -965,20 +965,24 @@ def start_api(
     project_name = json.dumps(name or folder.resolve().name, ensure_ascii=False)
     texts[CONFIGURATION] = _API.format(project=project_name, name=called, lines="\n".join(lines))
     texts[".gitignore"] = IGNORED
-    files, rules = _write(folder, texts), folder / "rules"
-    begun = not rules.exists()
+    begun = not (folder / "rules").exists()
+    files = _write(folder, texts)
     try:
-        rules.mkdir(exist_ok=True)
+        (folder / "rules").mkdir(exist_ok=True)
         environment = {**os.environ, **secrets}
         project = load_project(folder, environment=environment)
         return _drafted_api(project, called, files, operations, tuple(secrets))
     except ConstatError:
-        for one in files:
-            (folder / one).unlink(missing_ok=True)
-        with suppress(OSError):
-            if begun:
-                rules.rmdir()
+        _taken_back(folder, (*files, *(["rules"] if begun else [])))
         raise
+
+
+def _taken_back(folder: Path, made: Sequence[str]) -> None:
+    """Remove files that were written, and a folder that was made and is empty."""
+    for one in made:
+        with suppress(OSError):
+            path = folder / one
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _api_name(called: str) -> str:

@@ -130,6 +130,13 @@ def test_every_library_of_ours_can_be_published() -> None:
     assert check_library(RULES / "lending").manifest.name == "lending"
 
 
+def test_the_libraries_of_ours_are_found_by_their_names() -> None:
+    found, folder = fetch("tax-benefit", Path()), fetch(str(RULES / "tax-benefit"), Path())
+    assert (found.files, found.digest) == (folder.files, folder.digest)
+    with pytest.raises(ConstatError, match="there is no package"):
+        fetch("tax-benefits", Path())
+
+
 def test_a_wheel_is_read_as_the_folder_that_it_was_made_of_also_when_pip_has_installed_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
