@@ -84,11 +84,12 @@ def add_command(
     SOURCE is a folder with a `library.yaml`, a wheel (FILE.whl), an index of wheels
     (index+https://HOST/simple#NAME: the newest of RANGE), a repository
     (git+https://HOST/PATH@REF#subdirectory=FOLDER), or the name of a library that pip installed
-    or that comes with Constat. Its rule files, with their cases, go to `packages/NAME`, an entry to `packages:` in
-    constat.yaml, and hashes to `packages.lock`; certificates name library, version and hash. What
-    it requires has to be added first. Where it declares a name that is taken, --prefix gives it
-    others. A library that is there already is replaced (see `constat rules diff` first) and keeps
-    its prefix, range and role unless others are given; --prefix "" takes the prefix away. With
+    or that comes with Constat. Its rule files, with their cases, go to `packages/NAME`, an entry to
+    `packages:` in constat.yaml, and hashes to `packages.lock`; certificates name library, version
+    and hash. What it requires has to be added first. Where it declares a name that is taken,
+    --prefix gives it others. A library that is there already is replaced (see `constat rules diff`
+    first) and keeps its prefix, range and role unless others are given; --prefix "" takes the
+    prefix away. With
     --signed what nobody signed in that role, with a key that constat.yaml trusts for it, is
     refused, now and whenever it is locked anew.
 
