@@ -405,7 +405,10 @@ def project_inputs(draft: Draft) -> None:
     """Let recursive rules read projections, where that makes their stage one of integers."""
     if not draft.options.rewrite:
         return
-    wide = [one for one in draft.program.components if one.recursive and _is_wide(draft, one)]
+    heads = rules_by_head(draft.program)
+    wide = [
+        one for one in draft.program.components if one.recursive and _is_wide(draft, one, heads)
+    ]
     if not wide:
         return
     compile_pipelines(draft)
@@ -418,16 +421,16 @@ def project_inputs(draft: Draft) -> None:
         draft.revise([*change.rules, *change.made.rules], change.made.predicates, PROJECTION)
 
 
-def _is_wide(draft: Draft, component: Component) -> bool:
+def _is_wide(draft: Draft, component: Component, heads: Mapping[str, Sequence[int]]) -> bool:
     predicates = draft.program.program.predicates
-    members = set(component.predicates)
+    members = component.predicates
     if not all(_holds(predicates[name]) for name in members):
         return False
     return any(
         isinstance(one, Positive) and not _holds(predicates[one.atom.predicate])
-        for rule in draft.program.rules
-        if rule.head.predicate in members
-        for one in rule.body
+        for name in members
+        for number in heads.get(name, ())
+        for one in draft.program.rules[number].body
     )
 
 
