@@ -286,6 +286,15 @@ class BulkConnection(Connection, Protocol):
 
 
 @runtime_checkable
+class GuessingConnection(Connection, Protocol):
+    """A connection to a server that knows what its columns hold."""
+
+    def guess(self, whole: Whole) -> float | None:
+        """Guess how many rows lie within the ranges, without reading; `None` where unknown."""
+        ...
+
+
+@runtime_checkable
 class ComputingConnection(Connection, Protocol):
     """A connection to a server that computes with whole relations where they lie."""
 
@@ -305,6 +314,10 @@ class ComputingConnection(Connection, Protocol):
         self, query: str, kinds: Sequence[Kind], bounds: ReadBounds
     ) -> Iterator[Mapping[str, object]]:
         """Run a query of Constat's own over such queries, and yield its rows as arrays."""
+        ...
+
+    def guessed(self, query: str) -> float | None:
+        """Guess how many rows such a query gives, without running it."""
         ...
 
 

@@ -641,9 +641,11 @@ class MysqlConnection(ServerConnection[_Link]):
             found[name] = SourceTable(name, (), plain=False)
         return found
 
-    def _told(self, statement: str) -> list[tuple[object, ...]]:
+    def _told(
+        self, statement: str, parameters: Sequence[Parameter] | None = None
+    ) -> list[tuple[object, ...]]:
         with self._unlimited() as cursor:
-            cursor.execute(statement)
+            cursor.execute(statement, parameters)
             return list(cursor.fetchall())
 
     def _unlimited(self) -> Cursor:

@@ -23,11 +23,11 @@ from constat.catalog.keyed import Family
 from constat.catalog.server_reading import ServerConnection, Trouble, driver_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Inspector
 
-    from constat.catalog.connection import Question, RawRow, ReadBounds
+    from constat.catalog.connection import Parameter, Question, RawRow, ReadBounds
     from constat.catalog.drivers import Target
 
 _BATCH: Final = 1_000
@@ -94,9 +94,11 @@ class OtherConnection(ServerConnection[Any]):
                     return
                 yield batch
 
-    def _told(self, statement: str) -> list[tuple[object, ...]]:
+    def _told(
+        self, statement: str, parameters: Sequence[Parameter] | None = None
+    ) -> list[tuple[object, ...]]:
         with self._cursor() as cursor:
-            cursor.execute(statement)
+            cursor.execute(statement, *([] if parameters is None else [parameters]))
             return [tuple(row) for row in cursor.fetchall()]
 
     def inspected(self, ask: Callable[[Inspector], _Found], seconds: float) -> _Found:

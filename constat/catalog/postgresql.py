@@ -751,8 +751,10 @@ class PostgresqlConnection(ServerConnection[_Link]):
                 found[name.lower()] = table
         return found
 
-    def _told(self, statement: str) -> list[tuple[object, ...]]:
-        return self._link.execute(statement.encode()).fetchall()
+    def _told(
+        self, statement: str, parameters: Sequence[Parameter] | None = None
+    ) -> list[tuple[object, ...]]:
+        return self._link.execute(statement.encode(), parameters).fetchall()
 
     def _describe(self, query: str) -> tuple[tuple[str, ...], tuple[Family, ...]]:
         prepared = f"SELECT * FROM (\n{query}\n) AS q LIMIT 0"  # noqa: S608  guarded

@@ -213,6 +213,23 @@ class ServerConnection(ABC, Generic[Link]):
             self._guesses[guarded.text] = found
         return self._guesses[guarded.text]
 
+    def guess(self, whole: Whole) -> float | None:
+        """As `estimate`, of the rows within the ranges that the server can be told."""
+        told = self._told_ranges(whole)
+        if not told or self.dialect not in _EXPLAIN:
+            return self.estimate(whole.guarded)
+        question = ranged(self.whole(whole.guarded, len(whole.kinds)), told)
+        text, parameters = driver_text(question, "format")
+        explained = f"{_EXPLAIN[self.dialect]} {text}"
+        rows = self._timed(lambda: self._told(explained, parameters), _SECONDS_TO_EXPLAIN)
+        return max(map(float, _PLANNED_ROWS.findall(str(rows))), default=None)
+
+    def guessed(self, query: str) -> float | None:
+        """Guess how many rows a query of ours gives: what the first of its operators gives."""
+        told = self.look(f"{_EXPLAIN[self.dialect]} {query}", _SECONDS_TO_EXPLAIN)
+        found = _PLANNED_ROWS.search(str(told))
+        return None if found is None else float(found[1])
+
     def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
         """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
         if (self.estimate(whole.guarded) or 0) <= FEW:
@@ -386,7 +403,9 @@ class ServerConnection(ABC, Generic[Link]):
         """Ask the server which tables and views a query may name, and how."""
 
     @abstractmethod
-    def _told(self, statement: str) -> list[tuple[object, ...]]:
+    def _told(
+        self, statement: str, parameters: Sequence[Parameter] | None = None
+    ) -> list[tuple[object, ...]]:
         """Run a statement of ours and give its rows."""
 
     @abstractmethod

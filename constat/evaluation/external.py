@@ -681,6 +681,15 @@ class RelationPredicate(ExternalPredicate, Protocol):
         ...
 
 
+@runtime_checkable
+class GuessingPredicate(ExternalPredicate, Protocol):
+    """An external predicate whose source knows what its columns hold."""
+
+    def guess(self, ranges: tuple[Range, ...]) -> float | None:
+        """Guess how many rows lie within ranges, reading none; `None` where nobody knows."""
+        ...
+
+
 @frozen
 class Served:
     """A whole relation that stays on its server: complete, certain, and a set of rows.
@@ -691,6 +700,7 @@ class Served:
     is wrong. `results` runs a query on the server that may read such queries, in the state that is
     read: it is given what kinds the columns have, and yields arrays of columns, exact numbers as
     texts. Where it `chooses`, the query gives the same rows each time, and is cheap to repeat.
+    `guessed` says how many rows such a query may give.
     """
 
     predicate: Predicate
@@ -703,6 +713,9 @@ class Served:
         compare=False, repr=False
     )
     chooses: bool = False
+    guessed: Callable[[str], float | None] = field(
+        default=lambda _: None, compare=False, repr=False
+    )
 
 
 @runtime_checkable

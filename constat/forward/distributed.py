@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import QueryMistakeError, SourceFailureError
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 # What it would not compute exactly is computed here, unless `--engine postgres` asks for it.
 
 _FEW: Final = 20_000
+# So many times fewer rows are worth the server's time for them.
+_WORTH: Final = 4
 _ARRIVED: Final = "arrived_rows"
 
 
@@ -95,9 +98,24 @@ def _not_worth(plan: ForwardPlan, gathering: Gathering, given: Sequence[str]) ->
     if any(stage.recursive for stage in plan.stages):
         return dict.fromkeys(given, "recursion is faster here")
     steps = [step for one in plan.stages for line in one.base for step in line.plan.steps]
-    if not any(isinstance(step, Fold) for step in steps) and len(plan.inputs) == 1:
-        return dict.fromkeys(given, "of one relation only ranges are worth telling")
+    if any(isinstance(step, Fold) for step in steps) or len(plan.inputs) > 1:
+        return {}
+    here = gathering.guess(given[0])
+    if here is None or _guessed(plan, gathering, given) * _WORTH > here:
+        return dict.fromkeys(given, "of one relation hardly fewer rows would come")
     return {}
+
+
+def _guessed(plan: ForwardPlan, gathering: Gathering, given: Sequence[str]) -> float:
+    """Guess how many rows would come from a server that computes a plan."""
+    found = {name: gathering.found[name].source for name in given}
+    places = {name: one for name, one in found.items() if isinstance(one, Served)}
+    rows = 0.0
+    for name in {one.relation for one in plan.wanted}:
+        query = postgres.statement(plan, {one: there.query for one, there in places.items()}, name)
+        guess = places[given[0]].guessed(query)
+        rows += inf if guess is None else guess
+    return rows
 
 
 def compute_on_server(run: StageRun, sources: Mapping[str, Gathered]) -> None:

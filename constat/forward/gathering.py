@@ -25,6 +25,7 @@ from constat.evaluation import (
     CallFinished,
     CallStarted,
     Demand,
+    GuessingPredicate,
     Portion,
     Readable,
     RelationPredicate,
@@ -139,6 +140,8 @@ class Gathering:
     """Why inputs are not computed with where they lie."""
     found: dict[str, Gathered] = field(default_factory=dict)
     asked: dict[str, Restriction] = field(default_factory=dict)
+    wished: dict[str, Restriction] = field(default_factory=dict)
+    """Which rows of an input are needed, though all of them may be asked for."""
     calls: list[Call] = field(default_factory=list)
     labels: Labels = field(default_factory=Labels)
 
@@ -153,7 +156,7 @@ class Gathering:
         """Give what is known of the wished rows of an input, asking for them the first time."""
         name = predicate.name
         if name not in self.found or not self.asked[name].covers(restriction):
-            self.asked[name] = restriction
+            self.asked[name] = self.wished[name] = restriction
             self.found[name] = self._look(predicate, restriction)
         return self.found[name]
 
@@ -161,6 +164,14 @@ class Gathering:
     def is_any_served(self) -> bool:
         """Whether some relation was left on its server."""
         return any(isinstance(one.source, Served) for one in self.found.values())
+
+    def guess(self, name: str) -> float | None:
+        """Guess how many rows of an input are needed; `None` where nobody knows."""
+        match self.inputs.get(name), self.wished.get(name):
+            case Outside(GuessingPredicate() as external), Restriction() as wish:
+                return external.guess(wish.narrowed)
+            case _:
+                return None
 
     def bring(self) -> bool:
         """Let what was left on its server be read here; tell whether there is any."""

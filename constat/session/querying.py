@@ -17,6 +17,7 @@ from constat.evaluation import (
     CONCEIVABLE,
     POSSIBLE,
     UNTIMED,
+    GuessingPredicate,
     Limits,
     RelationPredicate,
     Verdict,
@@ -131,6 +132,8 @@ def _with_rows(
 
 MANY: Final = 200_000
 """From so many rows on, computing in bulk is worth its start, which takes a few tenths."""
+FEW: Final = 2_000
+"""So many rows that a rule's constants leave are gone through while bulk begins."""
 
 
 class _TooMuchError(Exception):
@@ -142,7 +145,8 @@ def try_small(
 ) -> Outcome | None:
     """Evaluate a query goal by goal; `None` where that is too much."""
     large = large_below(compiled, externals)
-    if large and not any(isinstance(term, Constant) for term in compiled.goal.terms):
+    asked = not large or any(isinstance(term, Constant) for term in compiled.goal.terms)
+    if not asked and not _are_narrow(compiled, externals, large):
         return None
     program = with_projections(compiled.program)
     outcome = within_budget(engine, program, compiled.goal, externals, limits, large, observe)
@@ -174,6 +178,27 @@ def large_below(compiled: Compiled, externals: Externals) -> frozenset[str]:
     """Name the external predicates below a query that may have very many rows."""
     below = predicates_below(compiled.program, compiled.goal.predicate)
     return frozenset(name for name in below if name in externals and _is_large(externals[name]))
+
+
+def _are_narrow(compiled: Compiled, externals: Externals, large: Collection[str]) -> bool:
+    """Tell whether rules ask large sources for constants alone, of which they have few rows."""
+    from constat.forward.division import restrictions  # noqa: PLC0415  loaded when it is used
+
+    below = predicates_below(compiled.program, compiled.goal.predicate)
+    wished = restrictions(compiled.program, below, [compiled.goal])
+    rows = 0.0
+    for name in large:
+        external, wish = externals[name], wished[name]
+        if not wish.columns or not isinstance(external, GuessingPredicate):
+            return False
+        for key in wish.keys:
+            try:
+                guess = external.guess(replace(wish, keys=(key,)).narrowed)
+            except ConstatError:
+                return False
+            if guess is None or (rows := rows + guess) > FEW:
+                return False
+    return True
 
 
 def _is_large(external: ExternalPredicate) -> bool:

@@ -42,7 +42,7 @@ from constat.tiers.user import USER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable, Served
+    from constat.evaluation import Conflict, Evidence, Observer, Portion, Range, Readable, Served
     from constat.logic import Predicate, Value
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
@@ -173,6 +173,12 @@ class Chain:
         tier = self._asking.sole()
         predicate = self._asking.predicate
         return tier.estimate(predicate) if isinstance(tier, DatabaseTier) else None
+
+    def guess(self, ranges: tuple[Range, ...]) -> float | None:
+        """Guess how many rows lie within ranges, by what their database knows of its columns."""
+        tier = self._asking.sole()
+        predicate = self._asking.predicate
+        return tier.guess(predicate, ranges) if isinstance(tier, DatabaseTier) else None
 
     def texts(self, column: int) -> frozenset[str] | None:
         """Give the texts in a column, for a person who may have mistyped one of them.

@@ -26,6 +26,7 @@ from constat.catalog import (
 from constat.catalog.connection import (
     AskedFor,
     ComputingConnection,
+    GuessingConnection,
     Known,
     NotPlacedError,
     Shown,
@@ -451,6 +452,22 @@ class DatabaseTier:
         except (SourceFailureError, QueryMistakeError):
             return None
 
+    def guess(self, predicate: Predicate, ranges: tuple[Range, ...]) -> float | None:
+        """Guess how many rows of a predicate lie within ranges; `None` where nobody knows.
+
+        Raises `ConstatError` as `estimate` does.
+        """
+        found = self._bulk(predicate)
+        if found is None or not isinstance(found[0], GuessingConnection):
+            return None
+        kinds, policies = predicate.kinds, null_words(predicate)
+        distinct = _is_distinct(predicate)
+        whole = Whole(found[1], kinds, policies, distinct, predicate.key, ranges)
+        try:
+            return None if found[1].unread else found[0].guess(whole)
+        except (SourceFailureError, QueryMistakeError):
+            return None
+
     def texts(self, predicate: Predicate, column: int) -> frozenset[str] | None:
         """Give the texts in a column; `None` where that takes long, or there are very many."""
         name = _source(predicate)
@@ -554,7 +571,8 @@ class DatabaseTier:
         def doubted(read: Collection[int]) -> str:
             return connection.doubted(whole, read, self._connections.bounds(name).seconds)
 
-        return Served(predicate, name, query, rows, evidence, doubted, results, chooses)
+        guessed = connection.guessed
+        return Served(predicate, name, query, rows, evidence, doubted, results, chooses, guessed)
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
         name = _source(predicate)

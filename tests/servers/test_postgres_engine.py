@@ -725,3 +725,42 @@ def test_a_table_is_read_as_often_as_rules_read_it_and_a_query_of_several_once(
         with pytest.raises(ConstatError):
             session.query("said(?i)", engine="postgres")
         assert values(session, "said(?i)", "reference") == {(1,)}
+
+
+def test_of_one_large_table_the_server_computes_what_leaves_few_rows(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, n bigint NOT NULL, s varchar(9) NOT NULL)",
+        "INSERT INTO t SELECT i, mod(i, 999), 's' || mod(i, 3)"
+        " FROM generate_series(1, 210000) AS i",
+        "ANALYZE t",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl t(id: number, n: number, s: symbol)
+    .input t(source="shop", query="SELECT id, n, s FROM t")
+    .decl states(s: symbol)
+    @[id = "STATES"]
+    states(?s) :- t(_, _, ?s).
+    .decl above(id: number)
+    @[id = "ABOVE"]
+    above(?i) :- t(?i, ?n, _), ?n > 990.
+    .decl some(id: number)
+    @[id = "SOME"]
+    some(?i) :- t(?i, 7, "s1").
+    .decl many(id: number)
+    @[id = "MANY"]
+    many(?i) :- t(?i, _, "s1").
+    """
+    with Session(write(tmp_path, postgresql.uri, rules)) as session:
+        assert all(one.startswith(SERVER) for one in by_server(session, "states(?s)"))
+        assert values(session, "states(?s)", "forward") == {("s0",), ("s1",), ("s2",)}
+        found = session.explain_plan("above(?i)", PlanQuestion(), analyze=True)
+        assert "of one relation" in " ".join(found.here.values())
+        assert len(session.query("above(?i)", check="off")) == 1_680
+        # Few rows have the constants of the rule, so they are asked for at once.
+        few = session.query("some(?i)", check="off")
+        many = session.query("many(?i)", check="off")
+        assert (few.in_bulk, many.in_bulk) == (False, True)
+        assert (len(few), len(many)) == (211, 70_000)

@@ -8,19 +8,28 @@ import subprocess
 import sys
 import textwrap
 from contextlib import closing
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat import ConstatError, Session, Verdict
+from constat.engine import LazyEngine
+from constat.evaluation import Limits, ignore_event
 from constat.session import Answers, Settled
 from constat.session import answers as answers_module
+from constat.session.asked_goals import read_query
+from constat.session.querying import FEW, compile_query, try_small
+from tests.engine.tables import Table
+from tests.proof.asking import analysed
 from tests.session.querying import PAIRS, THINGS, make_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from constat.evaluation import Demand, Range, Readable
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +222,61 @@ def test_the_example_of_the_documentation_runs(still_shop: Path) -> None:
         "C575 171992.05 PROVED",
         "SETTLED 619566.58",
     ], ran.stderr
+
+
+SOLD = """
+.decl sold(id: number, customer: number, state: symbol)
+.input sold(source="t", query="q")
+.decl open_of(id: number)
+open_of(?i) :- sold(?i, 7, "open").
+.decl either(id: number)
+either(?i) :- sold(?i, 7, _).
+either(?i) :- sold(?i, 8, _).
+.decl unlike(id: number)
+unlike(?i) :- sold(?i, 7, _), sold(?i, _, "open").
+.decl late(id: number)
+late(?i) :- sold(?i, ?c, _), ?c > 7.
+"""
+
+
+@dataclass
+class Guessing(Table):
+    """A large table whose source guesses how many rows have some values."""
+
+    guesses: dict[tuple[object, ...], float | None] = field(default_factory=dict)
+
+    def estimate(self) -> float | None:
+        return 1_000_000.0
+
+    def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
+        raise AssertionError((demand, most_rows))
+
+    def guess(self, ranges: tuple[Range, ...]) -> float | None:
+        assert {one.operator for one in ranges} == {"="}
+        return self.guesses[tuple(one.value for one in ranges)]
+
+
+@pytest.mark.parametrize(
+    ("goal", "guesses", "tried"),
+    [
+        ("open_of(?i)", {(7, "open"): FEW}, True),
+        ("open_of(?i)", {(7, "open"): FEW + 1}, False),
+        ("open_of(?i)", {(7, "open"): None}, False),
+        ("either(?i)", {(7,): FEW / 2, (8,): FEW / 2}, True),
+        ("either(?i)", {(7,): FEW / 2, (8,): FEW / 2 + 1}, False),
+        ("unlike(?i)", {}, False),
+        ("late(?i)", {}, False),
+    ],
+)
+def test_constants_of_rules_are_asked_for_goal_by_goal_where_few_rows_have_them(
+    goal: str,
+    guesses: dict[tuple[object, ...], float | None],
+    tried: bool,  # noqa: FBT001  a case
+) -> None:
+    program = analysed(SOLD)
+    sold = Guessing([(1, 7, "open"), (2, 7, "paid"), (3, 9, "open")], guesses=guesses)
+    compiled = compile_query(read_query(goal, program), program)
+    outcome = try_small(LazyEngine(), compiled, {"sold": sold}, Limits(), ignore_event)
+    assert (outcome is not None) is tried
+    assert bool(sold.demands) is tried
+    assert all(one.columns for one in sold.demands)
