@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         Observer,
         Outcome,
     )
+    from constat.forward.division import Restriction
     from constat.logic import Column, OpenRow, Row, Slot
     from constat.proof.outside import Fact
     from constat.session.query_text import Query
@@ -181,24 +182,31 @@ def large_below(compiled: Compiled, externals: Externals) -> frozenset[str]:
 
 
 def _are_narrow(compiled: Compiled, externals: Externals, large: Collection[str]) -> bool:
-    """Tell whether rules ask large sources for constants alone, of which they have few rows."""
+    """Tell whether rules ask large sources for constants alone, and all sources for few rows."""
     from constat.forward.division import restrictions  # noqa: PLC0415  loaded when it is used
 
     below = predicates_below(compiled.program, compiled.goal.predicate)
     wished = restrictions(compiled.program, below, [compiled.goal])
     rows = 0.0
-    for name in large:
-        external, wish = externals[name], wished[name]
-        if not wish.columns or not isinstance(external, GuessingPredicate):
-            return False
-        for key in wish.keys:
-            try:
-                guess = external.guess(replace(wish, keys=(key,)).narrowed)
-            except ConstatError:
-                return False
+    try:
+        for name in below & externals.keys():
+            guess = _guess(externals[name], wished[name], large=name in large)
             if guess is None or (rows := rows + guess) > FEW:
                 return False
+    except ConstatError:
+        # Whoever asks it, if anybody does, will say what is wrong.
+        return False
     return True
+
+
+def _guess(external: ExternalPredicate, wish: Restriction, *, large: bool) -> float | None:
+    """Guess how many rows are asked for; of a large source only constants tell."""
+    if not large:
+        return (external.estimate() or 0) if isinstance(external, RelationPredicate) else 0
+    if not wish.columns or not isinstance(external, GuessingPredicate):
+        return None
+    found = [external.guess(replace(wish, keys=(key,)).narrowed) for key in wish.keys]
+    return None if None in found else sum(one for one in found if one is not None)
 
 
 def _is_large(external: ExternalPredicate) -> bool:

@@ -236,20 +236,31 @@ either(?i) :- sold(?i, 8, _).
 unlike(?i) :- sold(?i, 7, _), sold(?i, _, "open").
 .decl late(id: number)
 late(?i) :- sold(?i, ?c, _), ?c > 7.
+.decl person(id: number)
+.input person(source="t", query="q")
+.decl idle(id: number)
+idle(?c) :- person(?c), !sold(_, ?c, "lost").
 """
 
 
 @dataclass
-class Guessing(Table):
-    """A large table whose source guesses how many rows have some values."""
+class Measured(Table):
+    """A table that says how large it is."""
 
-    guesses: dict[tuple[object, ...], float | None] = field(default_factory=dict)
+    size: float = 1_000_000.0
 
     def estimate(self) -> float | None:
-        return 1_000_000.0
+        return self.size
 
     def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
         raise AssertionError((demand, most_rows))
+
+
+@dataclass
+class Guessing(Measured):
+    """A table whose source guesses how many rows have some values."""
+
+    guesses: dict[tuple[object, ...], float | None] = field(default_factory=dict)
 
     def guess(self, ranges: tuple[Range, ...]) -> float | None:
         assert {one.operator for one in ranges} == {"="}
@@ -266,6 +277,7 @@ class Guessing(Table):
         ("either(?i)", {(7,): FEW / 2, (8,): FEW / 2 + 1}, False),
         ("unlike(?i)", {}, False),
         ("late(?i)", {}, False),
+        ("idle(?i)", {("lost",): 0}, False),
     ],
 )
 def test_constants_of_rules_are_asked_for_goal_by_goal_where_few_rows_have_them(
@@ -275,8 +287,10 @@ def test_constants_of_rules_are_asked_for_goal_by_goal_where_few_rows_have_them(
 ) -> None:
     program = analysed(SOLD)
     sold = Guessing([(1, 7, "open"), (2, 7, "paid"), (3, 9, "open")], guesses=guesses)
+    many = Measured([(n,) for n in range(5)], size=FEW + 1.0)
     compiled = compile_query(read_query(goal, program), program)
-    outcome = try_small(LazyEngine(), compiled, {"sold": sold}, Limits(), ignore_event)
+    outside = {"sold": sold, "person": many}
+    outcome = try_small(LazyEngine(), compiled, outside, Limits(), ignore_event)
     assert (outcome is not None) is tried
     assert bool(sold.demands) is tried
     assert all(one.columns for one in sold.demands)
