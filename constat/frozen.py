@@ -12,7 +12,17 @@ from __future__ import annotations
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, dataclass_transform, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    NoReturn,
+    Self,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    overload,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +38,33 @@ _COMPILED: Final[Mapping[str, Mapping[str, bool]]] = MappingProxyType(
 )
 _METHODS: Final = ("__init__", "__repr__", "__eq__", "__hash__")
 _SHARED: Final = ("__setattr__", "__delattr__", "__getstate__", "__setstate__")
+
+
+class OfSession:
+    """A value that holds what its session made: a copy is the value itself, and none is pickled.
+
+    A pickle of it would have rules and sources in it, and no certificate that somebody can check.
+    """
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        """Give itself: nobody changes it."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """Give itself: nobody changes it."""
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Raise `TypeError`, which says what to keep or to send in its place."""
+        known = {*dir(type(self)), *getattr(self, "__dataclass_fields__", ())}
+        found = " or ".join(f"`.{one}`" for one in _INSTEAD if one.rstrip("()") in known)
+        told = f"keep or send {found}"
+        raise TypeError(f"{type(self).__name__} belongs to its session and is not pickled: {told}")
+
+
+_INSTEAD: Final = ("certificate", "to_pandas()", "result", "values", "sets")
 
 
 @overload

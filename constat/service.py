@@ -72,6 +72,7 @@ ROWS: Final = 50
 _CHARACTERS: Final = 6_000
 _TEXT: Final = 400
 _LISTED: Final = 20
+_MOST_REASONED: Final = 200
 _REFERENCES: Final = 200
 _LARGEST: Final = 32 << 20
 _PAGED: Final = 16
@@ -413,16 +414,28 @@ class Service:
         }
 
     async def everybody(
-        self, query: str, *, among: str = "", start: int = 0, most: int = ROWS
+        self,
+        query: str,
+        *,
+        among: str = "",
+        start: int = 0,
+        most: int = ROWS,
+        reasons: bool = False,
     ) -> JsonObject:
         """List for whom a goal holds; with `among`, a goal too, also those for whom it does not.
 
         Who is no answer is disproved where all answers are known; else their goal is proved, for so
-        many as a page has.
+        many as a page has. With `reasons` each row of a page of at most 200 has its own: by which
+        rule the goal holds, or at which condition each rule stops.
         """
 
         def work(session: Session) -> JsonObject:
-            return _everybody(session, query, among, max(0, start), max(1, min(most, MOST_ROWS)))
+            size = max(1, min(most, _MOST_REASONED if reasons else MOST_ROWS))
+            found = _everybody(session, query, among, max(0, start), size)
+            rows: Any = found["rows"]
+            for row in rows if reasons else ():
+                row["reasons"] = _reasons(session, row["goals"])
+            return found
 
         return await self.run(work)
 
@@ -1066,6 +1079,23 @@ def _everybody(session: Session, query: str, among: str, start: int, most: int) 
         "rows": part,
         "notes": notes,
     }
+
+
+def _reasons(session: Session, goals: Sequence[str]) -> list[str]:
+    """Say by which rules a goal holds, or at which condition each rule stops: alike for alike."""
+    if not goals:
+        return []
+    found = session.why_not(goals[0])
+    if found.refutation is None:
+        steps = found.result.tree.steps
+        roots = [steps[root] for root in found.result.tree.roots]
+        by = [f"rule {one.rule}" if one.rule else one.kind for one in roots]
+        by += [f"unknown: {one.partition('(')[0]}" for one in found.result.missing]
+    else:
+        attempts = [each for one in found.refutation.lacking[:1] for each in one.attempts]
+        stops = ((one.rule, one.stop) for one in attempts if one.stop is not None)
+        by = [f"rule {rule} stops at {stop.literal}" for rule, stop in stops] or ["no such row"]
+    return [one[:_TEXT] for one in dict.fromkeys(by)][:_LISTED]
 
 
 def _others(session: Session, answers: Answers, among: str) -> tuple[list[JsonObject], list[str]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Assumption, Verdict
 from constat.explore.relations import DUCKDB, TIER, Settlement
-from constat.frozen import frozen
+from constat.frozen import OfSession, frozen
 from constat.logic import display_value
 from constat.model import Usage
 
@@ -83,7 +83,7 @@ class AnswerProof:
 
 
 @frozen
-class Explored:
+class Explored(OfSession):
     """An answered question of an exploration.
 
     `sentence` says the answer; `narrated` tells whether a model worded it. `notes` are remarks,

@@ -167,7 +167,8 @@ def _about_rows() -> tuple[Operation, ...]:
         Operation(
             *("everybody", "/v1/query/everybody", "viewer", "List for whom a goal holds, or not."),
             lambda service, _, given: service.everybody(given.pop("query"), **given),
-            *({"query": _text(1), "among": _text(), **_page()}, ("query",), "Everybody"),
+            {"query": _text(1), "among": _text(), **_page(), "reasons": _flag()},
+            *(("query",), "Everybody"),
         ),
         Operation(
             *("more", "/v1/query/more", "viewer", "Give the rows after those of a page."),
@@ -450,7 +451,7 @@ _ANSWERS: Final = MappingProxyType(
         " because [number]",
         "Mistakes": "mistakes [any], goal text, rules text",
         "Column": "name text, type text",
-        "Row": "values any, verdict text, goals [text]",
+        "Row": "values any, verdict text, goals [text], reasons [text]~",
         "Checked": "accepted flag, verdict text?, goal text?, reason text?, identity text?,"
         " notes [text], leaves text~, leaves_exit_code number~,"
         " rules_changed [text]~",

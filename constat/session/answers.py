@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final, Protocol, overload
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine.state import MAX_FAILURES
 from constat.evaluation import POSSIBLE, Verdict, conflicts_met, snapshot_met
-from constat.frozen import frozen
+from constat.frozen import OfSession, frozen
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -157,7 +157,7 @@ _NOTHING = Notes()
 
 
 @frozen
-class AnswerRow:
+class AnswerRow(OfSession):
     """One answer: a value for each column, and a verdict.
 
     `goals` are what to prove for this row: one goal for a query of one atom.
@@ -229,7 +229,7 @@ class SecondRows:
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(OfSession):
     """The answers of a query.
 
     `open_shapes` counts the shapes of rows that may exist besides, `excluded` the ground rows that
@@ -407,7 +407,7 @@ class Answers:
 
 
 @frozen
-class Rows:
+class Rows(OfSession):
     """Rows of a set of answers, some or all; a row is made when it is read."""
 
     answers: Answers

@@ -10,7 +10,7 @@ from constat.analysis.attributes import cost_from
 from constat.analysis.goals import below, is_written_in_rules, rests_on
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Verdict
-from constat.frozen import frozen
+from constat.frozen import OfSession, frozen
 from constat.logic import Atom, Constant
 from constat.proof import decide, render_tree
 from constat.proof.abduction import Abduction, Found, Search
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WhyNotResult:
+class WhyNotResult(OfSession):
     """Why a goal does not hold; `refutation` is `None` where it does."""
 
     result: Result
@@ -132,7 +132,7 @@ _MOST_PROVED: Final = 1_000
 
 
 @dataclass(frozen=True)
-class WhatIf:
+class WhatIf(OfSession):
     """A hypothetical answer.
 
     `before` is the answer of the real world, `after` that of the supposed one. `supposed` lists the
@@ -407,7 +407,7 @@ class MissingSet:
 
 
 @dataclass(frozen=True)
-class MissingFacts:
+class MissingFacts(OfSession):
     """What would prove a goal.
 
     `sets` come by cost. Sets that cost less than `bound` and can be found are all there; where it

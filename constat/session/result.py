@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat import __version__
 from constat.evaluation import NOT_ONE, Verdict, snapshot_met
-from constat.frozen import frozen
+from constat.frozen import OfSession, frozen
 from constat.proof import build_certificate, proof_tree
 from constat.proof.certificate import Circumstances
 from constat.proof.decide import withheld
@@ -58,7 +58,7 @@ _MANY: Final = 4_096
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(OfSession):
     """A verdict with its reasons.
 
     `confidence` is from 0 to 1; unless `exact`, better proofs may exist. `assumptions` are those
@@ -291,7 +291,7 @@ class Listed:
 
 
 @frozen
-class Answered:
+class Answered(OfSession):
     """A question with its answer.
 
     `goal` is how a model read the question. `reused` are predicates of the project; `draft` is

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self, TypeVar
 
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
@@ -815,6 +815,11 @@ class Session:
         self._close_models()
         self._close_catalog()
         OPEN_HERE.discard(self)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        """Raise `TypeError`: connections and files belong to one process."""
+        told = "open one in each process, `Session(folder)`, and send goals and certificates"
+        raise TypeError(f"a {type(self).__name__} is neither copied nor pickled: {told}")
 
     def __enter__(self) -> Self:
         return self

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from tests.browser.pages import Pages, Watched
 
 pytest.importorskip("constat.server", reason="the extra `server` is not installed")
 
-_LOOKS = [(1200, "light"), (380, "dark")]
+_LOOKS = [(1200, "light"), (380, "dark"), (380, "light"), (1200, "dark")]
 RULES = """
 .decl person(id: symbol, age: number)
 person("Ada", 70). person("Bob", 20). person("Cy", 66). person("<b>Dora</b>", 12).
@@ -73,11 +73,26 @@ def test_everybody_is_listed_and_filtered(
     table = page.get_by_role("region", name="Everybody")
     page.get_by_text("4 shown, of 4 read and 4 in all").wait_for()
     assert "<b>Dora</b>" in table.inner_text()
-    page.get_by_label("Verdict", exact=True).select_option("DISPROVED")
-    page.get_by_text("2 shown").wait_for()
+    # Each filter by the keyboard, and what is left is told as it changes.
+    page.get_by_label("Verdict", exact=True).focus()
+    page.keyboard.type("DIS")
+    told = page.get_by_role("status").get_by_text("shown")
+    told.get_by_text("2 shown").wait_for()
     assert "Ada" not in table.inner_text()
-    page.get_by_label("Holds the text").fill("bo")
-    page.get_by_text("1 shown").wait_for()
+    page.keyboard.press("Home")
+    told.get_by_text("4 shown").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.type("rule OLD s")
+    told.get_by_text("2 shown").wait_for()
+    because = page.get_by_label("Because of", exact=True)
+    assert because.locator("option").all_inner_texts() == [
+        *("all reasons", "rule OLD stops at ?age > 65 (2)", "rule OLD (2)")
+    ]
+    assert because.input_value() == "rule OLD stops at ?age > 65"
+    page.keyboard.press("Tab")
+    page.keyboard.type("bo")
+    told.get_by_text("1 shown").wait_for()
+    assert "rule OLD stops at ?age > 65" in table.inner_text()
     seen(watched)
     page.get_by_role("button", name="Why? old(Bob)").click()
     assert "DISPROVED" in watched.verified()
@@ -150,6 +165,29 @@ def test_a_question_is_solved_and_its_progress_told(
         assert "is_vip(C001)" in page.inner_text("#x-view")
         assert "call 1" in page.evaluate("globalThis.toldMeanwhile")
         seen(watched)
+
+        def as_of_then(route: Route) -> None:
+            # The reply on the tape was written for this day.
+            sent = route.request.post_data or ""
+            then = sent.replace(
+                "question: $question", 'question: $question, today: \\"2025-11-21\\"'
+            )
+            route.continue_(post_data=then)
+
+        page.route("**/graphql", as_of_then)
+        question = "What are the top 5 customers by revenue this quarter?"
+        page.get_by_label("A question in words").fill(question)
+        page.get_by_label("A question in words").press("Tab")
+        page.keyboard.press("Enter")
+        answer = page.get_by_role("region", name="Answer", exact=True)
+        answer.wait_for()
+        assert "C175" in answer.inner_text()
+        told = page.evaluate("globalThis.toldMeanwhile")
+        assert "a plan of" in told
+        assert "step 1" in told
+        assert "C175" not in told
+        seen(watched)
+        page.unroute("**/graphql")
         page.get_by_label("A question in words").fill("What is nowhere on the tape?")
         page.get_by_role("button", name="Solve step by step").click()
         page.get_by_role("alert").wait_for()

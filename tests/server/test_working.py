@@ -49,6 +49,16 @@ def test_everybody_has_a_verdict(people: Path) -> None:
         page = await answered(client, path, **body, start=2, most=1)
         assert (verdicts(page), page["rows_left"]) == ({"b": "DISPROVED"}, 0)
         assert [one["goals"] for one in page["rows"]] == [["old(b)"]]
+        told = await answered(client, path, **body, reasons=True)
+        because = {one["values"]["p"]: one["reasons"] for one in told["rows"]}
+        stops = ["rule OLD stops at ?age > 65"]
+        assert because == {"a": ["rule OLD"], "b": stops, "c": ["rule OLD"]}
+        assert "reasons" not in found["rows"][0]
+        asked = '{ everybody(query: "tired(?p)", among: "person(?p, _)", reasons: true)'
+        document = {"query": f"{asked} {{ rows {{ reasons }} }} }}"}
+        reply = await client.post("/graphql", json=document, headers=of("viewer"))
+        rows = reply.json()["data"]["everybody"]["rows"]
+        assert {each for one in rows for each in one["reasons"]} == {"unknown: tired"}
         # Where others may hold, nobody is disproved unasked.
         open_ones = await answered(client, path, query="tired(?p)", among="person(?p, _)")
         assert set(verdicts(open_ones).values()) == {"UNRESOLVED"}

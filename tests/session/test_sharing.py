@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
@@ -16,6 +18,7 @@ import pandas as pd
 import pytest
 
 from constat import AsyncSession, ConstatError, Session, Verdict
+from constat.check import check_certificate
 from constat.evaluation.processor import Turn, finalize_here
 from constat.memory import Memory
 from tests.memory.rounds import user
@@ -241,3 +244,31 @@ def test_who_cancels_a_question_ends_the_work() -> None:
     before = time.monotonic()
     assert asyncio.run(main()) == "<PROVED: n(0), confidence 1>"
     assert time.monotonic() - before < 50
+
+
+def test_what_belongs_to_a_session_is_its_own_copy_and_says_what_to_send(shop: Path) -> None:
+    with Session(shop) as session:
+        found = session.prove("is_vip(C001)")
+        answers = session.query("is_vip(?c)")
+        told = (
+            (found, "`.certificate`"),
+            (answers, "`.to_pandas()`"),
+            (answers.rows, "`.values`"),
+            (answers.rows[0], "`.values`"),
+            (session.why_not("is_vip(C002)"), "`.result`"),
+            (session.what_if("is_vip(C002)"), "`.certificate`"),
+            (session.missing_facts("is_vip(C002)"), "`.sets`"),
+        )
+        for one, instead in told:
+            assert copy.copy(one) is one
+            assert copy.deepcopy([one])[0] is one
+            with pytest.raises(TypeError, match="belongs to its session") as caught:
+                pickle.dumps(one)
+            assert instead in str(caught.value)
+        for work in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="open one in each process"):
+                work(session)
+        # What is to be sent can be.
+        sent = pickle.loads(pickle.dumps((found.certificate, found.tree, found.verdict)))
+        assert check_certificate(sent[0]).accepted
+        assert sent[1] == found.tree

@@ -7,7 +7,7 @@ import { button, listed, make, mistakes, row, section, table, verdict } from "./
 import { ask, follow } from "./service.js";
 
 const PAUSE = 500;
-const MANY = 500;
+const MANY = 200;
 const labelled = (id, label, field) => make("div", {}, make("label", { for: id }, label), field);
 
 // ---- Questions in words; what happens is told while it happens.
@@ -63,41 +63,53 @@ export function everybody() {
     const query = goal.input.value.trim();
     if (!query) return goal.input.focus();
     return shown(place, "Looking at everybody", { "<query>": query }, async (signal) => {
-      const body = { query, among: among.input.value.trim(), most: MANY };
+      const body = { query, among: among.input.value.trim(), most: MANY, reasons: true };
       const found = await ask("query/everybody", body, signal);
       let rows = found.rows;
       const kinds = Object.keys(found.counts).sort();
       const which = make("select", { id: "x-which", change: () => show() }, make("option", { value: "" }, "all verdicts"),
         ...kinds.map((one) => make("option", { value: one }, one.replace("_", " "))));
+      const because = make("select", { id: "x-because", change: () => show() });
       const words = make("input", { id: "x-filter", type: "search", input: () => show() });
       const count = make("p", { role: "status" });
       const why = (one) => (one.goals.length ? button("Why?", () => shown(place, "Proving", {}, async (other) =>
         report(place, await ask(one.verdict.startsWith("PROVED") ? "prove" : "why-not", { goal: one.goals[0] }, other), other)),
         { "aria-label": `Why? ${one.goals[0]}` }) : "");
-      const { element, body: lines } = table([...found.columns.map((one) => `${one.name}: ${one.type}`), "Verdict", "Proof"], [], "Everybody");
+      const { element, body: lines } = table([...found.columns.map((one) => `${one.name}: ${one.type}`), "Verdict", "Because of", "Proof"], [], "Everybody");
       const more = button("More rows", async () => {
         try {
           const part = await ask("query/everybody", { ...body, start: rows.length });
           rows = [...rows, ...part.rows];
+          choose();
           show();
         } catch (problem) {
           count.replaceChildren(mistakes(problem.errors));
         }
       });
+      function choose() {
+        const chosen = because.value, told = new Map();
+        for (const one of rows) for (const each of one.reasons) told.set(each, (told.get(each) ?? 0) + 1);
+        because.replaceChildren(make("option", { value: "" }, "all reasons"),
+          ...[...told].sort().map(([each, number]) => make("option", { value: each }, `${each} (${number})`)));
+        because.value = chosen;
+      }
       function show() {
         const wanted = words.value.trim().toLowerCase();
         const fits = rows.filter((one) => (!which.value || one.verdict === which.value)
+          && (!because.value || one.reasons.includes(because.value))
           && Object.values(one.values).some((cell) => String(cell ?? "null").toLowerCase().includes(wanted)));
         lines.replaceChildren(...fits.map((one) => row(
           ...found.columns.map((column) => one.values[column.name] ?? make("i", { class: "quiet" }, "null")),
-          one.verdict ? verdict(one.verdict) : "", why(one))));
+          one.verdict ? verdict(one.verdict) : "", listed(one.reasons), why(one))));
         more.hidden = rows.length >= found.total;
         count.textContent = `${fits.length} shown, of ${rows.length} read and ${found.total} in all; ${found.settled}.`;
       }
+      choose();
       show();
       place.replaceChildren(section("Everybody", make("p", {}, make("code", {}, query)),
         make("p", {}, ...kinds.flatMap((one) => [verdict(one), ` ${found.counts[one]}  `])),
-        make("div", { class: "settings tool" }, labelled("x-which", "Verdict", which), labelled("x-filter", "Holds the text", words)),
+        make("div", { class: "settings tool" }, labelled("x-which", "Verdict", which), labelled("x-because", "Because of", because),
+          labelled("x-filter", "Holds the text", words)),
         count, element, more, found.notes.length ? listed(found.notes) : ""));
     });
   };
