@@ -1090,7 +1090,8 @@ def _reasons(session: Session, goals: Sequence[str]) -> list[str]:
         steps = found.result.tree.steps
         roots = [steps[root] for root in found.result.tree.roots]
         by = [f"rule {one.rule}" if one.rule else one.kind for one in roots]
-        by += [f"unknown: {one.partition('(')[0]}" for one in found.result.missing]
+    elif found.result.missing:
+        by = [f"unknown: {one.partition('(')[0]}" for one in found.result.missing]
     else:
         attempts = [each for one in found.refutation.lacking[:1] for each in one.attempts]
         stops = ((one.rule, one.stop) for one in attempts if one.stop is not None)
