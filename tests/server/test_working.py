@@ -58,7 +58,7 @@ def test_everybody_has_a_verdict(people: Path) -> None:
         document = {"query": f"{asked} {{ rows {{ reasons }} }} }}"}
         reply = await client.post("/graphql", json=document, headers=of("viewer"))
         rows = reply.json()["data"]["everybody"]["rows"]
-        assert {each for one in rows for each in one["reasons"]} == {"unknown: tired"}
+        assert {each for one in rows for each in one["reasons"]} == {"unknown: rested"}
         # Where others may hold, nobody is disproved unasked.
         open_ones = await answered(client, path, query="tired(?p)", among="person(?p, _)")
         assert set(verdicts(open_ones).values()) == {"UNRESOLVED"}
