@@ -11,9 +11,21 @@ from typing import TYPE_CHECKING, Final
 from constat.analysis import FLOOR, analyse, refused_in_drafts
 from constat.catalog import QueryMistakeError, guard
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
-from constat.explore.plan import Work, check_ranking
+from constat.explore.plan import Output, Work, check_ranking
 from constat.frozen import frozen, slotted
-from constat.logic import Column, Kind, Predicate, Source
+from constat.logic import (
+    Aggregate,
+    Atom,
+    Column,
+    Kind,
+    NullPolicy,
+    Positive,
+    Predicate,
+    Rule,
+    Source,
+    Variable,
+    null_policies,
+)
 from constat.logic.structures import is_same_definition
 from constat.plan.compilation import predicates_of
 from constat.syntax import exit_code, parse_text
@@ -25,7 +37,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.explore.plan import Step
-    from constat.logic import Program, Row, Rule
+    from constat.logic import Program, Row
 
 # They are functions of that day, so a question that is asked again with the same day means the
 # same. Names: `2024`, `2024-Q4`, `Q4 2024`, `2024-12`, and `this`, `last` or `next` with `month`,
@@ -281,6 +293,31 @@ class Chain:
         """Give a program in which these steps are derived, and all others come from outside."""
         rules = [rule for link in links for rule in link.rules]
         return _analysed(self.base, self.analysed.program, rules)
+
+    def may_be_empty(self, relation: str) -> tuple[str, ...]:
+        """Name the columns of a relation in which a row may have no value (`null = none`)."""
+        declared = self.analysed.program.predicates.get(relation)
+        if declared is None:
+            return ()
+        policies = zip(declared.columns, null_policies(declared), strict=True)
+        return tuple(one.name for one, policy in policies if policy is NullPolicy.NONE)
+
+    def counting(self, relation: str) -> tuple[AnalysedProgram, Output] | None:
+        """Give a program that counts all rows of a relation, where some may be without a value."""
+        if not self.may_be_empty(relation):
+            return None
+        program = self.analysed.program
+        name = "rows_of_all"
+        while name in program.predicates:
+            name += "_"
+        # `_` reads no column, so that a row counts whatever it lacks.
+        terms = tuple(Variable(f"_{n}") for n in range(1, program.predicates[relation].arity + 1))
+        rows = Variable("rows")
+        body = (Aggregate("count", rows, None, (Positive(Atom(relation, terms)),)),)
+        declared = Predicate(name, (_column("rows", Kind.NUMBER),))
+        whole = replace(program, predicates={**program.predicates, name: declared})
+        rule = Rule(f"{name}.1", Atom(name, (rows,)), body)
+        return _analysed(self.base, whole, [rule]), Output(name, (("rows", Kind.NUMBER.value),))
 
 
 def compile_chain(

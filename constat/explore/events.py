@@ -195,9 +195,10 @@ def event_json(event: ExploreEvent) -> dict[str, object]:
 # What goes wrong in a step, as far as somebody may mend it.
 
 # The kinds of the sandbox's errors, and those of rules and SELECTs.
+UNSETTLED: Final = "unsettled input"
 NOT_RETRYABLE: Final = frozenset(
     {"timeout", "memory", "killed", "blocked import", "blocked call", "too much output"}
-    | {"protocol", "unsettled input", "not allowed", "limit", "source", "difference"}
+    | {"protocol", UNSETTLED, "not allowed", "limit", "source", "difference"}
 )
 DIFFERENCE: Final = "difference"
 """What a step gives that was counted again from the rules, and was something else."""

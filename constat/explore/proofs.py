@@ -392,9 +392,12 @@ class _ProofWriting:
         step = link.step
         if step.work is Work.RULES:
             self.rules += link.rules
-        elif step.ranking is not None and self.ranked(link, step.ranking):
             return
-        elif not is_asked(link) and not self.listed(link):
+        for name in filter(self.chain.may_be_empty, link.reads):
+            self.ask_whole(name, link)
+        if step.ranking is not None and self.ranked(link, step.ranking):
+            return
+        if not is_asked(link) and not self.listed(link):
             self.attest(link)
 
     def listed(self, link: Link) -> bool:
@@ -453,10 +456,14 @@ class _ProofWriting:
             rows = self.known.relations[name]
             self.given[name] = attested(self.predicates[name], rows, computed)
         for name in link.reads:
-            whole = self.be_whole(name, f"what step {link.step.name} read")
-            literal = Positive(Atom(whole, (Variable(f"_{whole}"),)))
-            if literal not in self.asked:
-                self.asked.append(literal)
+            self.ask_whole(name, link)
+
+    def ask_whole(self, name: str, link: Link) -> None:
+        """Have the proof look at all that a step read."""
+        whole = self.be_whole(name, f"what step {link.step.name} read")
+        literal = Positive(Atom(whole, (Variable(f"_{whole}"),)))
+        if literal not in self.asked:
+            self.asked.append(literal)
 
     def be_whole(self, name: str, what: str = "") -> str:
         """Write the rule that a relation has exactly the rows that are stated of it.
@@ -478,7 +485,11 @@ class _ProofWriting:
         found, both, said = (Variable(one) for one in ("rows", "rows_that_are_both", "stated"))
         inner = tuple(Variable(f"{one.name}_") for one in relation.columns)
         loose = tuple(Variable(f"_{one.name}") for one in relation.columns)
+        # A row without a value in a column is no match where that is read.
+        everything = tuple(Variable(f"_{n}") for n in range(1, relation.arity + 1))
+        all_rows = (_count(found, Atom(name, everything)),) if self.chain.may_be_empty(name) else ()
         body = (
+            *all_rows,
             _count(found, Atom(name, loose)),
             _count(said, Atom(told.name, loose)),
             _count(both, Atom(told.name, inner), Atom(name, inner)),

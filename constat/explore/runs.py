@@ -17,6 +17,7 @@ from constat.evaluation import Assumption, Evidence, Origin, Verdict
 from constat.explore.chain import DIALECT, PERIODS, determined, is_ordered, period_rows
 from constat.explore.events import (
     CONNECTION,
+    UNSETTLED,
     Executing,
     ExploreObserver,
     Retrying,
@@ -31,10 +32,10 @@ from constat.explore.plan import Output, Work, one_line, ranking_json, ranking_q
 from constat.explore.relations import STEP, EveryRow, Relation, Settlement, StepRows, listed_hash
 from constat.explore.tables import OutputRequest, TableLimits, check_structures, select
 from constat.frozen import frozen, slotted
-from constat.logic import Kind
+from constat.logic import Kind, has_null_cells
 from constat.logic.structures import types_form
 from constat.store.clock import now
-from constat.store.table_values import NewArtifact, StepResult, table_rows
+from constat.store.table_values import NewArtifact, StepResult, TableRows, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -427,7 +428,11 @@ class Working:
             reason = found.reasons[0] if found.reasons else "there may be more"
             message = f"the rows of `{name}` are not all known: {reason}"
             hint = "state what is missing (`constat facts add`), or leave that part out by rules"
-            raise StepFailureError(StepFailure("unsettled input", message, hint=hint))
+            raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint))
+        if not isinstance(found.rows, TableRows) and any(map(has_null_cells, found.rows)):
+            message = f"`{name}` has cells whose values nobody knows (`null = unknown`)"
+            hint = "read it by a step of rules that leaves these columns out, and work on its rows"
+            raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint))
         return found
 
     def given_to(self, name: str, link: Link) -> Relation:
@@ -448,8 +453,25 @@ class Working:
             found = self._parts.evaluating.relation(
                 program, Output(name, columns), self.given(()), link.number
             )
+            self._check_whole(name, found, link)
             self._project[name] = self._bounded(found)
         return self._project[name]
+
+    def _check_whole(self, name: str, found: Relation, link: Link) -> None:
+        """Refuse rows that lack some: a row without a value in a column that is read is no match.
+
+        A SELECT and code count and sum over all rows, which rules name column by column.
+        """
+        counting = self._chain.counting(name)
+        if counting is None or found.settlement is Settlement.OPEN:
+            return
+        program, counted = counting
+        rows = self._parts.evaluating.relation(program, counted, self.given(()), link.number).rows
+        if tuple(rows) != ((len(found.rows),),):
+            empty = ", ".join(f"`{one}`" for one in self._chain.may_be_empty(name))
+            message = f"`{name}` has rows without a value (`null = none`) in one of {empty}"
+            hint = "read it by a step of rules that writes `_` there, and work on the rows of that"
+            raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint, public=message))
 
     def given(self, links: Iterable[Link]) -> dict[str, ExternalPredicate]:
         """Give the relations of finished steps, and the days, as external predicates."""
@@ -618,6 +640,9 @@ class Running:
         given = [predicates[one.name] for one in step.outputs if one.name in predicates]
         types = types_form([column for one in given for column in one.columns])
         told |= {"types": types} if types else {}
+        if step.work is not Work.RULES and any(map(self.chain.may_be_empty, link.reads)):
+            # Rows without a value were once left out of what such a step reads.
+            told["whole"] = True
         if step.work is Work.SQL and step.source:
             told["source"] = [step.source, self._state(step.outputs[0].name)]
         if step.work is Work.PYTHON:
