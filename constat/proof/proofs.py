@@ -298,8 +298,9 @@ class Proof:
         """Put premises before conclusions."""
         ordered: dict[Fact, Node] = {}
         entered: set[Fact] = set()
-        # An engine may keep rows in sets: sorted, the same proof gives the same bytes.
+        # Rows may come from sets: sorted, the same proof gives the same bytes.
         roots = sorted(self.nodes, key=lambda fact: (fact[0], str(fact[1])))
+        ranks = {fact: rank for rank, fact in enumerate(roots)}
         for root in timely(self.reading.clock, roots):
             stack = [root]
             while stack:
@@ -308,7 +309,10 @@ class Proof:
                     stack.pop()
                     continue
                 node = self.nodes[fact]
-                below = [one for one in self.rests_on(node) if one not in ordered]
+                below = sorted(
+                    (one for one in self.rests_on(node) if one not in ordered),
+                    key=ranks.__getitem__,
+                )
                 if not below:
                     ordered[fact] = node
                     stack.pop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ import pytest
 from constat.check import Report, check_certificate
 from constat.proof.export import Document, Step, Steps, steps_of
 from constat.proof.export import lookups as looked_up
+from constat.proof.export.letter import to_letter
+from constat.proof.export.markdown import to_markdown
 from tests.check.catalog import GOOD, good
 from tests.export.worlds import WORLDS, vip
 from tests.proof.asking import Table, analysed, ask, certificate
@@ -186,3 +189,47 @@ def test_bytes_that_are_no_certificate_are_refused(data: bytes) -> None:
 def test_a_step_is_a_value() -> None:
     assert isinstance(told("proved").steps[0], Step)
     assert told("proved") == steps_of(Document(content("proved")))
+
+
+FREE = """
+.decl bed(b: symbol)
+.input bed(source="s", query="q")
+.decl stay(s: number, b: symbol)
+.input stay(source="s", query="q")
+.decl over(s: number)
+.input over(source="s", query="q")
+.decl open_stay(s: number)
+.decl busy(b: symbol)
+.decl free(b: symbol)
+.decl beds(n: number)
+.decl many(n: number)
+@[id = OPEN] open_stay(?s) :- stay(?s, _), !over(?s).
+@[id = BUSY] busy(?b) :- stay(?s, ?b), open_stay(?s).
+@[id = FREE] free(?b) :- bed(?b), !busy(?b).
+@[id = OTHER] free(?b) :- over(?s), stay(?s, ?b), ?s > 90.
+@[id = BEDS] beds(?n) :- ?n = count : { free(_b) }.
+@[id = MANY] many(?n) :- beds(?n), ?n > 5.
+"""
+
+
+@pytest.mark.parametrize(
+    ("goal", "rules", "deciding"),
+    [
+        ("free(A)", {"OPEN", "BUSY", "FREE"}, "FREE"),
+        ("busy(B)", {"OPEN", "BUSY"}, "BUSY"),
+        ("beds(1)", {"OPEN", "BUSY", "FREE", "OTHER", "BEDS"}, "BEDS"),
+        ("many(1)", {"OPEN", "BUSY", "FREE", "OTHER", "BEDS", "MANY"}, "MANY"),
+    ],
+)
+def test_documents_name_every_rule_that_a_verdict_rests_on(
+    goal: str, rules: set[str], deciding: str
+) -> None:
+    tables = {"bed": Table((("A",), ("B",))), "stay": Table(((1, "B"),)), "over": Table()}
+    data = certificate(ask(analysed(FREE), goal, tables))
+    markdown, letter = to_markdown(data), to_letter(data)
+    listed, written = markdown.split("## By whose rule")[1].split("## Rules")
+    assert set(re.findall(r"- (\w+): \*\*nobody approved", listed)) == rules
+    assert set(re.findall(r"id = (\w+)", written)) == rules
+    followed = next(line for line in letter.splitlines() if line.startswith("It follows from"))
+    assert set(re.findall(r"rule (\w+) \(nobody approved it\)", followed)) == rules
+    assert followed.startswith(f"It follows from rule {deciding} (nobody approved it).")

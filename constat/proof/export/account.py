@@ -23,6 +23,7 @@ from constat.logic import (
     Aggregate,
     Comparison,
     Kind,
+    Negative,
     NullCell,
     NullPolicy,
     Open,
@@ -30,6 +31,7 @@ from constat.logic import (
     Spoken,
 )
 from constat.proof.decoding import NullText, decode_row
+from constat.proof.encoding import reachable
 from constat.proof.export.denial import (
     Conclusion,
     Reason,
@@ -71,7 +73,7 @@ from constat.syntax import print_wanted
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from constat.logic import OpenRow, Predicate, Slot
+    from constat.logic import OpenRow, Predicate, Rule, Slot
     from constat.proof.export.document import Members, TextFact
     from constat.proof.export.steps import Step
     from constat.proof.instances import Binding
@@ -160,6 +162,22 @@ class Account:
         """Return the index of a step's node."""
         number = step.name.removeprefix("node")
         return int(number) if number.isdecimal() else None
+
+    def rests_on(self) -> list[int]:
+        """Return the rules that the verdict rests on, those of what is absent or counted included.
+
+        What holds rests on the rules of its steps and on all below what these exclude or count:
+        that nothing else gives it is part of the proof.  Any other verdict rests on every rule.
+        """
+        rules = self.document.program.rules
+        places = range(len(rules))
+        if self.document.header["verdict"] == "PROVED":
+            used = {step.rule for step in self.steps if step.rule is not None}
+            names = {one for place in used for one in _closed_below(rules[place])}
+            behind = {one for name in names for one in reachable(self.document.program, name)}
+            heads = (rules[place].head.predicate in behind for place in places)
+            places = [one for one, head in zip(places, heads, strict=True) if head or one in used]
+        return [place for place in places if rules[place].body]
 
     def bindings(self, step: Step) -> tuple[tuple[str, str], ...]:
         """Return the substitution of a rule step, variable by variable."""
@@ -533,3 +551,12 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
         wanted, contested = _wanted(predicate, row, document.speech), any(map(is_contested, told))
         found.append(Gap(goal, tuple(reasons), wanted, contested))
     return tuple(found)
+
+
+def _closed_below(rule: Rule) -> Iterator[str]:
+    """Yield the relations that a rule excludes or counts."""
+    for literal in rule.body:
+        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
+        for one in inner:
+            if isinstance(one, Negative) or (isinstance(one, Positive) and one is not literal):
+                yield one.atom.predicate

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from constat.proof.sentences import Speech
 
 
+_MOST_RULES: Final = 20
+
+
 @reading_certificate()
 def to_letter(certificate: bytes, speech: Speech = PLAIN) -> str:
     """Return the letter in a language; ``ValueError`` for what is no certificate."""
@@ -65,6 +68,8 @@ _REFERENCE: Final = Spoken("Reference: `{0}`", "Zeichen: `{0}`")
 _MISSING: Final = Spoken("What is missing to decide it:", "Was fehlt, um es zu entscheiden:")
 _BECAUSE: Final = Spoken("It was decided so because:", "So wurde entschieden, denn:")
 _FOLLOWS: Final = Spoken("It follows from {0}.", "Es folgt aus: {0}.")
+_BELOW: Final = Spoken("That rests on {0}.", "Das beruht auf: {0}.")
+_MORE: Final = Spoken("and {0} more rules", "und {0} weitere Regeln")
 _PRINCIPAL: Final = Spoken("The principal reasons for this are:", "Die Hauptgründe dafür sind:")
 _CHANGES: Final = Spoken(
     "Any one of these changes would have given another answer (computed, not proved):",
@@ -125,7 +130,7 @@ def _because(account: Account) -> Iterator[str]:
         if told:
             yield said(_BECAUSE)
             yield "\n".join(told)
-            yield said(_FOLLOWS, _rules(account))
+            yield _followed(account)
         return
     reasons = [f"{capital(_reason(account, one))}. ({one.code})" for one in account.reasons]
     reasons = reasons or [f"{capital(one)}." for one in decisive(account.denial)]
@@ -137,9 +142,8 @@ def _because(account: Account) -> Iterator[str]:
         )
     if account.veiled:
         yield escaped(of_veiled(account.veiled, account.document.speech))
-    rules = _rules(account)
-    if rules:
-        yield said(_FOLLOWS, rules)
+    if followed := _followed(account):
+        yield followed
 
 
 def _reason(account: Account, one: Reason) -> str:
@@ -168,25 +172,46 @@ def _sources(account: Account) -> str:
     return ", ".join(names) or account.document.speech.said(_RULES_ALONE)
 
 
-def _rules(account: Account) -> str:
-    """Name the rules that could have given it: with owner and version."""
-    told = []
-    said = account.document.speech.said
-    by_name = {rule["id"]: (rule, n) for n, rule in enumerate(account.document.rules)}
-    given = {one["rule"] for one in account.document.header["approvals"]}
+def _followed(account: Account) -> str:
+    """Name the rules that could have given it, then the others that the verdict rests on."""
+    document = account.document
+    said, rules = document.speech.said, document.program.rules
+    first = _deciding(account)
+    if not first:
+        return ""
+    rest = [
+        place
+        for place in account.rests_on()
+        if place not in first and "." not in rules[place].head.predicate
+    ]
+    below = [_named(account, place) for place in rest[:_MOST_RULES]]
+    more = len(rest) - _MOST_RULES
+    below += [said(_MORE, document.speech.number(more))] if more > 0 else []
+    told = said(_FOLLOWS, ", ".join(_named(account, place) for place in first))
+    return f"{told} {said(_BELOW, ', '.join(below))}" if below else told
+
+
+def _deciding(account: Account) -> list[int]:
+    """Return the rules that could have given it."""
+    numbers = {rule["id"]: place for place, rule in enumerate(account.document.rules)}
     names = [one.rule for one in account.reasons[:MOST_REASONS]]
     names = names or [path.attempt.rule for one in account.denial[:1] for path in one.paths]
+    if names:
+        return list(dict.fromkeys(numbers[name] for name in names if name in numbers))
     used = [account.steps[root].rule for root in account.roots[:MOST_REASONS]]
-    names = names or [account.document.rules[place]["id"] for place in used if place is not None]
-    for name in dict.fromkeys(names):
-        rule, place = by_name.get(name, ({}, -1))
-        parts = [said(_RULE, escaped(name))]
-        parts += [said(_VERSION, escaped(rule["version"]))] if rule.get("version") else []
-        parts += [said(_OWNER, escaped(rule["owner"]))] if rule.get("owner") else []
-        approved = place < 0 or account.document.rule_digests[place] in given
-        parts += [] if approved else [said(_NOBODY)]
-        told.append(" ".join(parts))
-    return ", ".join(told)
+    return list(dict.fromkeys(place for place in used if place is not None))
+
+
+def _named(account: Account, place: int) -> str:
+    """Name a rule: with owner and version, and whether nobody approved it."""
+    document = account.document
+    said, rule = document.speech.said, document.rules[place]
+    given = {one["rule"] for one in document.header["approvals"]}
+    parts = [said(_RULE, escaped(rule["id"]))]
+    parts += [said(_VERSION, escaped(rule["version"]))] if rule.get("version") else []
+    parts += [said(_OWNER, escaped(rule["owner"]))] if rule.get("owner") else []
+    parts += [] if document.rule_digests[place] in given else [said(_NOBODY)]
+    return " ".join(parts)
 
 
 def _assumed(account: Account) -> Iterator[str]:

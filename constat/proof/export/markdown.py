@@ -147,11 +147,11 @@ def _trusted(account: Account) -> list[str]:
 
 
 def _whose(account: Account) -> str:
-    """Say of each rule that was used whose it is and who approved it, or that nobody did."""
+    """Say of each rule that it rests on whose it is and who approved it, or that nobody did."""
     document, speech = account.document, account.document.speech
     say = speech.say
     lines = []
-    for place in _used(account):
+    for place in account.rests_on():
         rule = document.rules[place]
         told = [
             f"{did} {escaped(rule[name])}"
@@ -185,15 +185,6 @@ def _whose(account: Account) -> str:
 def _moment(time: str, speech: Speech) -> str:
     """Return a time: in English as certificates have it."""
     return escaped(speech.moment(time) if speech.german else time)
-
-
-def _used(account: Account) -> list[int]:
-    """Return the rules of the steps; where there are none, those that were tried for the goal."""
-    used = sorted({step.rule for step in account.steps if step.rule is not None})
-    tried = {one.rule for one in account.attempts}
-    rules = enumerate(account.document.rules)
-    named = [place for place, rule in rules if rule["id"] in tried and rule["body"]]
-    return [place for place in sorted({*used, *named}) if account.document.rules[place]["body"]]
 
 
 def _changes(account: Account) -> str:
@@ -313,8 +304,8 @@ def _why(account: Account, place: int) -> list[str]:
 
 
 def _rules(account: Account) -> str:
-    """Print the rules that were used, from what a checker checks."""
-    used = _used(account)
+    """Print the rules that it rests on, from what a checker checks."""
+    used = account.rests_on()
     if not used:
         return ""
     shown = "\n\n".join(shortened_lines(account.document.rule_texts[place]) for place in used)
