@@ -170,7 +170,7 @@ class Account:
         that nothing else gives it is part of the proof.  Any other verdict rests on every rule.
         """
         rules = self.document.program.rules
-        places = range(len(rules))
+        places = list(range(len(rules)))
         if self.document.header["verdict"] == "PROVED":
             used = {step.rule for step in self.steps if step.rule is not None}
             names = {one for place in used for one in _closed_below(rules[place])}
