@@ -373,6 +373,13 @@ class _FailedPass:
     keys: int = 0
 
 
+# Why a server that computes is told constants and ranges alone.
+_NOT_COMPUTED: Final = MappingProxyType(
+    {
+        "mysql": "MariaDB and MySQL have NULL where a value cannot be had, and compare texts by "
+        "collations, so joins and sums are computed here"
+    }
+)
 _SECONDS_FOR_TEXTS: Final = 2.0
 _MOST_TEXTS: Final = 20_000
 
@@ -539,7 +546,7 @@ class DatabaseTier:
             connection = self._connections.reading(name)
             generation = self._connections.generation(name)
             if not isinstance(connection, ComputingConnection):
-                return ""
+                return _NOT_COMPUTED.get(connection.dialect, "")
             with self._preparing:
                 guarded = self._prepared(predicate, connection, generation)
             if guarded.unread:

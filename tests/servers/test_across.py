@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from constat.cli.explain_plan import open_lines
+from constat.diagnostics import ConstatError
 from constat.evaluation import CallFinished, CallStarted, QueryRun
 from constat.session import Session
+from constat.session.plan_explaining import PlanQuestion
 from tests.apis.servers import JSONResponse, Request, Response, serving
 from tests.examples.projects import ROOT
 
@@ -166,3 +169,18 @@ def test_orders_in_postgresql_a_tier_in_a_file_a_list_behind_an_api_and_a_contra
             assert session.verify(result.certificate).accepted
             assert session.verify_source(result.certificate).exit_code == result.exit_code
             assert session.prove("rebate(C002, 996.2176)").verdict.value == "DISPROVED"
+
+
+def test_why_mariadb_adds_nothing_up_stands_in_the_plan(
+    mariadb: ServedDatabase, tmp_path: Path
+) -> None:
+    folder = project(tmp_path, mariadb, 4)
+    goal = "customer(?c, ?r), customer(?d, ?r)"
+    with Session(folder) as session:
+        found = session.explain_plan(goal, PlanQuestion(), analyze=True)
+        assert "by collations" in found.here["customer"]
+        assert "by collations" in "\n".join(open_lines(found))
+        with pytest.raises(ConstatError) as refused:
+            session.query(goal, engine="postgres")
+        assert "by collations" in str(refused.value.diagnostics[0])
+        assert len(session.query(goal, engine="forward", check="off")) == 8

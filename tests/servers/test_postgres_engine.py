@@ -764,3 +764,37 @@ def test_of_one_large_table_the_server_computes_what_leaves_few_rows(
         many = session.query("many(?i)", check="off")
         assert (few.in_bulk, many.in_bulk) == (False, True)
         assert (len(few), len(many)) == (211, 70_000)
+
+
+def test_a_closure_is_computed_there_however_it_is_written_and_other_recursion_only_if_linear(
+    postgresql: ServedDatabase, tmp_path: Path
+) -> None:
+    postgresql.run(
+        "CREATE TABLE e (a bigint NOT NULL, b bigint NOT NULL, PRIMARY KEY (a, b))",
+        "INSERT INTO e VALUES (1, 2), (2, 3), (3, 1), (3, 4)",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl e(a: number, b: number)
+    .input e(source="shop", query="SELECT a, b FROM e")
+    .decl path(a: number, b: number)
+    @[id = "PATH1"]
+    path(?a, ?b) :- e(?a, ?b).
+    @[id = "PATH2"]
+    path(?a, ?c) :- path(?a, ?b), path(?b, ?c).
+    .decl apart(a: number, b: number)
+    @[id = "APART1"]
+    apart(?a, ?b) :- e(?a, ?b).
+    @[id = "APART2"]
+    apart(?a, ?c) :- apart(?a, ?b), apart(?b, ?c), ?a != ?c.
+    """
+    with Session(write(tmp_path, postgresql.uri, rules)) as session:
+        assert by_server(session, "path(?a, ?b)", "postgres") == ("PostgreSQL's recursion",)
+        there = values(session, "path(?a, ?b)", "postgres", "always")
+        assert there == values(session, "path(?a, ?b)", "reference")
+        assert len(there) == 12
+        with pytest.raises(ConstatError, match="its recursion is not linear") as refused:
+            session.query("apart(?a, ?b)", engine="postgres")
+        assert [one.code for one in refused.value.diagnostics] == ["C0681", "C0681"]
+        plan = session.explain_plan("apart(?a, ?b)", PlanQuestion(on_server=True), analyze=False)
+        assert any("not linear" in line for lines in plan.elsewhere.values() for line in lines)
