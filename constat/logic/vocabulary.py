@@ -157,9 +157,12 @@ SPOKEN: Final = MappingProxyType(
         ),
         "to_float": Spoken("{0} as a rounded number", "{0} als gerundete Zahl"),
         "to_decimal": Spoken("{0} as an exact number", "{0} als genaue Zahl"),
-        "days_between": Spoken("the days from {0} to {1}", "die Tage von {0} bis {1}"),
+        "days_between": Spoken(
+            "the number of days from {0} to {1}", "die Anzahl der Tage von {0} bis {1}"
+        ),
         "years_between": Spoken(
-            "the whole years from {0} to {1}", "die vollen Jahre von {0} bis {1}"
+            "the number of whole years from {0} to {1}",
+            "die Anzahl der vollen Jahre von {0} bis {1}",
         ),
         "date_add": Spoken("the day that is {1} days after {0}", "der Tag {1} Tage nach {0}"),
         "year": Spoken("the year of {0}", "das Jahr von {0}"),

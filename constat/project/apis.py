@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.diagnostics import ConstatError, Span
 from constat.frozen import frozen
 from constat.project.document import Listing, Node, Table, Text, printable
-from constat.project.reading import Expanded, expand, suggestion
+from constat.project.reading import Expanded, expand, suggestion, unset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,7 +165,7 @@ class ApiSetting:
             return value.text
         names = ", ".join(value.missing)
         message = f"API `{self.name}` needs the environment variable {names}, which is not set"
-        raise ConstatError([Diagnostic("C0511", message, self.span)])
+        raise ConstatError([unset(message, value.missing, self.span)])
 
 
 def read_apis(

@@ -6,12 +6,12 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import Diagnostic, nearest
+from constat.diagnostics import Diagnostic, Span, nearest
 from constat.frozen import frozen
 from constat.project.document import Listing, Node, Table, Text, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _MOST_NAMES: Final = 12
 # Names are compared letter by letter: only so many are.
@@ -160,3 +160,10 @@ class Sections:
 
 def _empty(node: Node) -> bool:
     return isinstance(node, Text) and node.bare and not node.text
+
+
+def unset(message: str, missing: Sequence[str], span: Span | None) -> Diagnostic:
+    """Report environment variables that are not set, with what sets them."""
+    lines = " and ".join(f"`{name}=...`" for name in missing)
+    help_ = f"write {lines} into `.env` beside the configuration, or export it"
+    return Diagnostic("C0511", message, span, help=help_)

@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.diagnostics import ConstatError, Span
 from constat.frozen import frozen
 from constat.project.document import Listing, Node, Table, Text, printable
 from constat.project.places import inside
-from constat.project.reading import expand, suggestion
+from constat.project.reading import expand, suggestion, unset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -725,7 +725,7 @@ class Database:
             return self.address.text
         names = ", ".join(self.address.missing)
         message = f"database `{self.name}` needs the environment variable {names}, which is not set"
-        raise ConstatError([Diagnostic("C0511", message, self.span)])
+        raise ConstatError([unset(message, self.address.missing, self.span)])
 
 
 @frozen

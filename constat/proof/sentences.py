@@ -632,7 +632,24 @@ _NO_NOUN: Final = frozenset(
     }
 )
 _PREPOSITIONS: Final = frozenset(
-    {"after", "at", "before", "by", "from", "in", "on", "per", "since", "to", "until", "with"}
+    {
+        *("after", "at", "before", "by", "from", "in", "on", "per", "since", "to", "until", "with"),
+        *(
+            "ab",
+            "am",
+            "bei",
+            "bis",
+            "durch",
+            "im",
+            "mit",
+            "nach",
+            "seit",
+            "vom",
+            "von",
+            "vor",
+            "zum",
+        ),
+    }
 )
 _ADJECTIVES: Final = frozenset(
     {"earlier", "first", "high", "last", "later", "longer", "low", "next", "second", "whole"}
@@ -953,10 +970,7 @@ class Instance:
     def is_told_elsewhere(self, literal: Comparison) -> bool:
         """Tell whether an equation only computes what another comparison tells."""
         own = self.computes(literal)
-        others = [one for one in self.rule.body if one is not literal]
-        return own is not None and any(
-            isinstance(one, Comparison) and own[0] in literal_variables(one) for one in others
-        )
+        return own is not None and _is_compared(self.rule, literal, own[0])
 
     def slot(self, term: Term) -> Slot:
         """Return the value of a term, ``OPEN`` where it has none or nobody knows it."""
@@ -1071,6 +1085,12 @@ def _gives_year(term: Term) -> bool:
 
 
 _INFIX: Final = frozenset({"+", "-", "*", "/", "^"})
+
+
+def _is_compared(rule: Rule, equation: Literal, variable: Variable) -> bool:
+    """Tell whether another comparison has the variable that an equation gives."""
+    others = [one for one in rule.body if one is not equation]
+    return any(isinstance(one, Comparison) and variable in literal_variables(one) for one in others)
 
 
 def _equation_of(
@@ -1699,18 +1719,42 @@ class RuleWords:
         """Say a term: the column of a variable, a constant, how something is calculated."""
         match term:
             case Variable(name=name):
-                return self.nouns.get(name, self.speech.said(_SOME_VALUE))
+                made = self._made(term)
+                noun = self.nouns.get(name, self.speech.said(_SOME_VALUE))
+                return noun if made is None else self.term(made[1])
             case Constant(value=value, kind=kind):
                 return self.speech.value(value, kind)
             case Apply(function=function):
                 spoken = spoken_of(function)
                 if spoken is not None:
-                    return say_applied(spoken, term, self.term, self.speech)
+                    parts = ((one, self._made(one)) for one in term.arguments)
+                    inner = tuple(one if made is None else made[1] for one, made in parts)
+                    whole = replace(term, arguments=inner)
+                    return say_applied(spoken, whole, self.term, self.speech)
         return bare_term(term)
 
+    def _made(self, term: Term) -> tuple[Comparison, Term] | None:
+        """Return the equation that gives a variable whose name is no word, as `Instance` does."""
+        if not isinstance(term, Variable):
+            return None
+        return _equation_of(self.rule, term, self.predicates, german=self.speech.german)
+
+    def _only_computes(self, literal: Comparison) -> bool:
+        """Tell whether an equation only computes what another comparison tells."""
+        for side in (literal.left, literal.right):
+            made = self._made(side)
+            if isinstance(side, Variable) and made is not None and made[0] is literal:
+                return _is_compared(self.rule, literal, side)
+        return False
+
     def requires(self, literal: Literal) -> str:
-        """Say what a literal of the body asks: ``the age is at least the least age``."""
+        """Say what a literal of the body asks: ``the age is at least the least age``.
+
+        Empty for an equation of which another comparison tells.
+        """
         match literal:
+            case Comparison() if self._only_computes(literal):
+                return ""
             case Comparison(operator=operator):
                 return self._compares(literal, operator)
             case Negative(atom):
@@ -1728,7 +1772,10 @@ class RuleWords:
             return said(_IS, self.term(sides[0]), said(_FORM, "", form))
         left, right = self.term(literal.left), self.term(literal.right)
         if operator == "=":
-            return self.speech.said(_IS, left, right)
+            same = left == right
+            return (
+                self.speech.said(_HAS_VALUE, left) if same else self.speech.said(_IS, left, right)
+            )
         kinds = [self._kind(side) for side in (literal.left, literal.right)]
         kind = next((one for one in kinds if one is not None), None)
         return self.speech.said(_IS_SO, left, self.speech.said(relation(operator, kind)), right)

@@ -826,7 +826,8 @@ def _explained(
     meanings, found = [], dict[str, None]()
     for rule in rules:
         words = RuleWords.of(rule, program.program.predicates, speech)
-        asked = "; ".join(words.requires(one.literal) for one in written_body(rule.body))
+        every = (words.requires(one.literal) for one in written_body(rule.body))
+        asked = "; ".join(filter(None, every))
         said = words.says() or words.requires(Positive(rule.head))
         meanings.append(f"{rule.id}: {said}" + (f". It requires that {asked}." if asked else ""))
         found |= dict.fromkeys(below(program, rule.head.predicate))

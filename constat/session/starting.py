@@ -629,8 +629,9 @@ def _listed(one: DraftedPredicate, predicates: Sequence[DraftedPredicate]) -> Fi
     name = identifier(f"is in {one.name}", [other.name for other in predicates], "is")
     spoken = one.name.rstrip("_").replace("_", " ")
     items = (
-        f'@[says = "{{{named}}} is in {spoken}"]\n.decl {name}({named}: {column.kind.value})\n'
-        f'@[id = FIRST1]\n@[says = "{spoken} has {{{named}}}"]\n'
+        f'@[says = "{{{named}}} is in the table {spoken}"]\n'
+        f".decl {name}({named}: {column.kind.value})\n"
+        f'@[id = FIRST1]\n@[says = "the table {spoken} has {{{named}}}"]\n'
         f"{name}(?{named}) :- {one.name}({named} = ?{named})."
     )
     counted = ""

@@ -366,7 +366,7 @@ late(?c, ?a, ?d) :- paid(?c, ?a, ?d), {0}.
         ("?margin = ?a * 2.0, ?margin > 9.0", "margin is 4, more than 9"),
         (
             '?silent = days_between(?d, "2026-02-01"), ?silent > 90',
-            "31 (the days from 2026-01-01 to 2026-02-01) is more than 90",
+            "31 (the number of days from 2026-01-01 to 2026-02-01) is more than 90",
         ),
         (
             '?mid = date_add(?d, 0 - 90), ?mid < "2025-01-01"',
@@ -407,3 +407,15 @@ def test_what_only_stands_behind_a_colon_is_something_that_a_row_has() -> None:
     assert describe_pattern(item, ("B", OPEN)) == "item B has some total"
     german = describe_pattern(item, ("B", OPEN), speech=speech_in("de_DE"))
     assert german == "item B hat \u201atotal\u2018"
+
+
+def test_a_rule_in_words_names_no_variable_that_is_no_word() -> None:
+    body = '?s = ?a * 2.0, ?s > 9.0, ?silent = days_between(?d, "2026-02-01"), ?silent > 90'
+    program = analysed(COMPUTED.format(body))
+    told = RuleWords.of(program.rules[0], program.program.predicates)
+    assert [told.requires(one) for one in program.rules[0].body[1:]] == [
+        "",
+        "the amount times 2 is more than 9",
+        "",
+        "the number of days from the day to 2026-02-01 is more than 90",
+    ]

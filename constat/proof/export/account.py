@@ -279,7 +279,9 @@ class Account:
         found = []
         for one in written_body(instance.rule.body):
             literal, compiled = one.literal, code.body[one.places[0]]
-            if isinstance(literal, Comparison) and isinstance(compiled, ComparisonCode):
+            if not isinstance(literal, Comparison) or instance.is_told_elsewhere(literal):
+                continue
+            if isinstance(compiled, ComparisonCode):
                 sides = opened((compiled.left.evaluate(binding), compiled.right.evaluate(binding)))
                 said = describe_comparison(instance, literal)
                 label = instance.speech.said(_KIND_OF[literal.operator in _ORDERINGS])

@@ -634,7 +634,7 @@ def _rule_said(account: Account, place: int) -> str:
     body = [one.literal for one in written_body(rule.body)]
     # Whoever looks a value up asks nothing; a rule that asks nothing else says what it looks up.
     asking = [one for one in body if _asks(document, one)] or body
-    asked = [text(told.requires(one)) for one in asking]
+    asked = [text(said) for one in asking if (said := told.requires(one))]
     more = len(asked) - _MOST_ASKED
     left = document.speech.counted(more, "more condition")
     rest = say("; and {0}", "; und {0}", left) if more > 0 else ""
