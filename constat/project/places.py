@@ -108,5 +108,6 @@ def _redirect(folder: Path) -> Path | None:
     target = inside(named, folder) if isinstance(named, str) else None
     if target is None or not (target / CONFIGURATION).is_file():
         message = f"`[tool.constat] project` in {_PYPROJECT} names no project in its folder"
-        raise ConstatError([Diagnostic("C0500", message)])
+        hint = "name a folder in it that has one; `constat init FILE_OR_ADDRESS` begins one"
+        raise ConstatError([Diagnostic("C0500", message, help=hint)])
     return target
