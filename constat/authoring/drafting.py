@@ -26,6 +26,7 @@ from constat.authoring.checking import (
     read_reason,
 )
 from constat.authoring.constants import without_echo
+from constat.authoring.losses import asks_for_a_rank
 from constat.authoring.prompts import (
     as_data,
     hint_text,
@@ -296,6 +297,7 @@ class _Drafting:
                 "the model says that the question cannot be expressed",
                 read_reason(gave_up),
                 exit_code=CANNOT_EXPRESS,
+                hint=_RANKING if asks_for_a_rank(self.seen[0]) else _OTHERWISE,
             )
         asked_back = next((one for one in reply.calls if one.name == ASK_BACK), None)
         readings = () if asked_back is None else read_readings(asked_back)
@@ -446,8 +448,13 @@ def _place(one: dict[str, object]) -> dict[str, object]:
     return {"in": span["source"], "line": span["line"], "column": span["column"]}
 
 
-def _gave_up(message: str, said: str, *, exit_code: int = 2) -> ConstatError:
-    hint = "ask in other words, or give the project the predicates that it lacks"
+_OTHERWISE: Final = "ask in other words, or give the project the predicates that it lacks"
+_RANKING: Final = "`constat solve QUESTION` ranks rows: it plans several steps, and a goal is one"
+
+
+def _gave_up(
+    message: str, said: str, *, exit_code: int = 2, hint: str = _OTHERWISE
+) -> ConstatError:
     note = f"it says: {said}" if said else ""
     return ConstatError([Diagnostic("C0866", message, note=note, help=hint)], exit_code=exit_code)
 

@@ -417,6 +417,19 @@ _THAN: Final = re.compile(
     re.IGNORECASE,
 )
 _BESTS: Final = frozenset({"max", "min", "rank", "limit", "top"})
+_RANKED: Final = re.compile(
+    r"\b(?:rank(?:s|ed|ing)?|bottom|meisten?|wenigsten?|(?:größ|höch|klein|best)s?ten?)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_for_a_rank(question: str) -> bool:
+    """Tell whether a question asks which are the best, or the most, of several."""
+    found = _BEST.finditer(_NO_BESTS.sub(_blank, question))
+    best = any(one[0].casefold() not in _NO_BEST for one in found)
+    return best or _RANKED.search(question) is not None
+
+
 _NO_BEST: Final = frozenset(
     (
         *("request", "interest", "guest", "rest", "west", "test", "forest", "harvest", "honest"),

@@ -185,6 +185,27 @@ def test_a_question_that_cannot_be_expressed_ends_with_the_reason(ground: Ground
     assert "\x1b" not in problem.diagnostics[0].note
 
 
+@pytest.mark.parametrize(
+    ("question", "ranks"),
+    [
+        ("What are the top 5 customers by revenue?", True),
+        ("Which customer has the most orders?", True),
+        ("Welche sind die fünf größten Kunden?", True),
+        ("Is the request of C001 at the latest paid?", False),
+    ],
+)
+def test_a_ranking_that_cannot_be_a_goal_leads_to_solve(
+    ground: Ground,
+    question: str,
+    ranks: bool,  # noqa: FBT001  generated
+) -> None:
+    client = Scripted(said(("cannot_express", {"reason": "a goal has no order"})))
+    with pytest.raises(ConstatError) as caught:
+        draft_for(question, DraftContext(ground, client), Transcript(question, AT))
+    assert ("`constat solve QUESTION`" in caught.value.diagnostics[0].help) == ranks
+    assert caught.value.exit_code == 8
+
+
 def test_a_question_with_several_meanings_ends_with_them(ground: Ground) -> None:
     readings = ["by revenue\x1b[2J?", "by orders?", "by orders?"]
     problem, _ = refused(ground, said(("ask_which", {"readings": readings})))
