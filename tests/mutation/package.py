@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +33,7 @@ from _pytest.runner import runtestprotocol
 
 from tests import extras
 from tests.mutation.copies import finished
-from tests.mutation.reaching import Break, Key, Watch, breaks_of
+from tests.mutation.reaching import Break, Key, Watch, breaks_of, tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -134,12 +135,21 @@ def name_of(broken: Break) -> str:
     """Name a copy so that other lines of the module may come and go."""
     names = [
         one.name
-        for one in ast.walk(broken.tree)
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        and one.lineno <= broken.line <= (one.end_lineno or 0)
+        for one in _definitions(broken.path)
+        if one.lineno <= broken.line <= (one.end_lineno or 0)
     ]
     module = f"{broken.package}.{broken.path.stem}".removeprefix("constat.")
     return re.sub(r"\s+", " ", f"{module} {'.'.join(names)}: {broken.what}").strip()
+
+
+@cache
+def _definitions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Give the functions and classes of a module."""
+    return [
+        one
+        for one in ast.walk(tree_of(path))
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
 
 
 def equivalent() -> frozenset[str]:
