@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 # date, cuts nanoseconds off, and needs a further package for time zones; so dates and times are
 # spelled by DuckDB itself. Types that no declared kind can hold are refused by name.
 
-_SIGNED: Final = frozenset({"tinyint", "smallint", "integer", "bigint", "hugeint"})
-_INTEGERS: Final = _SIGNED | {"utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"}
+_SIGNED: Final = frozenset({"tinyint", "smallint", "integer", "bigint"})
+_INTEGERS: Final = _SIGNED | {
+    "hugeint", "utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"
+}  # fmt: skip
 _TIMES: Final = frozenset({"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"})
 _ZONED: Final = "timestamp with time zone"
 # DuckDB compares a decimal with an integer of 19 digits as decimals of 38 digits in all.
@@ -59,6 +61,8 @@ class DuckColumn:
         if self.kind == "decimal":
             places = int(self.written.rstrip(")").rpartition(",")[2])
             return Family.NUMERIC if places <= _MOST_PLACES else Family.OTHER
+        if self.kind in _SIGNED:
+            return Family.SIGNED
         return Family.NUMERIC if self.kind in {*_INTEGERS, "float", "double"} else Family.OTHER
 
     @property

@@ -7,6 +7,7 @@ import re
 from dataclasses import field, replace
 from decimal import Decimal
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import Question
@@ -254,13 +255,21 @@ class Push:
     """A column (its position) whose keys are sent to the source.
 
     `nullable` when rows with NULL there must come too, because the null policy speaks of them.
-    Many keys are an array where `array` names the type of its elements.
+    Many keys are an array where `array` names the type of its elements. `besides` says by `{0}`
+    which cells may be no values: such a cell may be any value, so that its row must come as well.
     """
 
     position: int
     comparand: Comparand
     nullable: bool
     array: str = ""
+    besides: str = ""
+
+    def open_rows(self) -> list[str]:
+        """Give the conditions of rows that come whatever is asked for."""
+        column = f"c{self.position}"
+        besides = [self.besides.format(column)] if self.besides else []
+        return [*besides, *([f"{column} IS NULL"] if self.nullable else [])]
 
 
 def pushable(kind: Kind, keys: Sequence[Row], place: int) -> bool:
@@ -283,10 +292,10 @@ def keyed_query(guarded: Guarded, arity: int, pushes: Sequence[Push], *, single:
         operands = ", ".join(map(_operand, pushes))
         left = operands if len(pushes) == 1 else f"({operands})"
         condition = f"{left} IN ({_listed(len(pushes))})"
-    nulls = [f"c{push.position} IS NULL" for push in pushes if push.nullable]
-    if nulls and single and len(pushes) > 1:
+    beside = [one for push in pushes for one in push.open_rows()]
+    if beside and single and len(pushes) > 1:
         condition = f"({condition})"
-    where = " OR ".join([condition, *nulls])
+    where = " OR ".join([condition, *beside])
     return f"{whole_query(guarded, arity)} WHERE {where}"
 
 
@@ -349,11 +358,25 @@ def _listed(width: int) -> str:
 class Family(Enum):
     """What an output column can be compared with."""
 
+    SIGNED = "signed"
+    """Integers of at most 64 bits with a sign."""
     NUMERIC = "numeric"
     TEXT = "text"
     # Its values are read as the text that a cast gives, and that text is what is compared.
     CAST = "cast"
     OTHER = "other"
+
+
+# A fraction, an infinity, what is no number, and an integer of another range are no values. What is
+# compared has 19 digits, so that it can be compared with a decimal of 19 places.
+_BEYOND: Final = "NOT ({{0}} >= {} AND {{0}} < 9223372036854775808) OR {{0}} <> FLOOR({{0}})"
+_NO_INTEGERS: Final = MappingProxyType(
+    {
+        (Family.SIGNED, Kind.UNSIGNED): "{0} < 0",
+        (Family.NUMERIC, Kind.NUMBER): _BEYOND.format("-9223372036854775808"),
+        (Family.NUMERIC, Kind.UNSIGNED): _BEYOND.format("0"),
+    }
+)
 
 
 def typed_pushes(
@@ -364,10 +387,12 @@ def typed_pushes(
     found = []
     for place, position in enumerate(demand.columns):
         family, text = families[position], kinds[position] is Kind.SYMBOL
-        wanted = {Family.TEXT, Family.CAST} if text else {Family.NUMERIC}
+        wanted = {Family.TEXT, Family.CAST} if text else {Family.SIGNED, Family.NUMERIC}
         if family in wanted and pushable(kinds[position], demand.keys, place):
             comparand = Comparand.AS_TEXT if family is Family.CAST else Comparand.BARE
-            found.append(Push(position, comparand, nullable=position in nulls_matter))
+            besides = _NO_INTEGERS.get((family, kinds[position]), "")
+            nullable = position in nulls_matter
+            found.append(Push(position, comparand, nullable, besides=besides))
     return tuple(found)
 
 
@@ -407,11 +432,11 @@ def typed_question(
         one = _tuple(["?"] * len(operands)) if wide else "?"
         left = _tuple(operands) if wide else operands[0]
         wanted = f"{left} IN {_tuple([one] * len(keys))}"
-    nulls = [f" OR c{push.position} IS NULL" for push in pushes if push.nullable]
-    if nulls and len(operands) > 1 and len(keys) == 1:
+    beside = [f" OR {one}" for push in pushes for one in push.open_rows()]
+    if beside and len(operands) > 1 and len(keys) == 1:
         wanted = f"({wanted})"
     before = query_prefix(guarded, arity) + _selection(guarded, arity, outputs)
-    text = f"{before} WHERE {wanted}{''.join(nulls)}"
+    text = f"{before} WHERE {wanted}{''.join(beside)}"
     return Question(text, tuple(sent), spelled, guarded.tables)
 
 

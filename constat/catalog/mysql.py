@@ -62,11 +62,6 @@ _TEXT: Final = frozenset({
 _BINARY: Final = 63
 
 
-def families(columns: Iterable[tuple[int, int]]) -> tuple[Family, ...]:
-    """Give what each column, a type code and a character set, can be compared with."""
-    return tuple(_family(code, letters) for code, letters in columns)
-
-
 def is_single(code: int) -> bool:
     """Tell whether a column holds floats of 32 bits."""
     return code == FIELD_TYPE.FLOAT
@@ -129,6 +124,14 @@ class OutputColumn:
                 return "text"
             case _:
                 return None
+
+
+def families(columns: Iterable[OutputColumn]) -> tuple[Family, ...]:
+    """Give what each column can be compared with."""
+    return tuple(
+        Family.SIGNED if one.code in _SIGNED and one.signed else _family(one.code, one.letters)
+        for one in columns
+    )
 
 
 def _family(code: int, letters: int) -> Family:
@@ -666,9 +669,8 @@ class MysqlConnection(ServerConnection[_Link]):
                     raise QueryMistakeError(reason, hint="name them apart with AS") from None
                 raise
             fields = cursor._result.fields  # type: ignore[attr-defined]  # noqa: SLF001  the description lacks the charset
-        told = [(field.type_code, field.charsetnr) for field in fields]
-        self._types[query] = tuple(is_single(code) for code, _ in told)
-        self._outputs_told[query] = tuple(
+        self._types[query] = tuple(is_single(field.type_code) for field in fields)
+        told = self._outputs_told[query] = tuple(
             OutputColumn(
                 field.type_code,
                 field.charsetnr,

@@ -64,7 +64,8 @@ _CHAR, _NAME, _TEXT, _BPCHAR, _VARCHAR, _UUID = 18, 19, 25, 1042, 1043, 2950
 _DATE, _TIMESTAMP, _TIMESTAMPTZ = 1082, 1114, 1184
 _FAMILIES: Final[Mapping[int, Family]] = MappingProxyType(
     {
-        **dict.fromkeys((_INT2, _INT4, _INT8, _FLOAT4, _FLOAT8, _NUMERIC), Family.NUMERIC),
+        **dict.fromkeys((_INT2, _INT4, _INT8), Family.SIGNED),
+        **dict.fromkeys((_FLOAT4, _FLOAT8, _NUMERIC), Family.NUMERIC),
         **dict.fromkeys((_TEXT, _BPCHAR, _VARCHAR), Family.TEXT),
         **dict.fromkeys((_CHAR, _NAME, _UUID), Family.CAST),
     }

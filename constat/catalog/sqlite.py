@@ -7,9 +7,11 @@ import os
 import sqlite3
 import struct
 import time
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
@@ -39,6 +41,7 @@ from constat.catalog.keyed import (
     whole_query,
 )
 from constat.logic import Kind
+from constat.logic.values import MAX_TEXT
 from constat.store.clock import now
 
 if TYPE_CHECKING:
@@ -71,24 +74,55 @@ def choose_pushes(
         column = _column(guarded, tables, position)
         safe = column is not None and column.never_null and not guarded.joined
         nullable = position in nulls_matter and not safe
-        found.append(Push(position, _comparand(kinds[position], column), nullable))
+        comparand, besides = _comparand(kinds[position], column), _NO_VALUES[kinds[position]]
+        found.append(Push(position, comparand, nullable, besides=besides))
     return tuple(found)
+
+
+# A cell has a type of its own, whatever is declared of its column. What may be no value comes too:
+# `012` is one that does not have to, `8 pieces`, 5.5 and bytes are none.
+_NO_INTEGER: Final = (
+    "typeof({0}) = 'blob' OR typeof({0}) = 'real' AND {0} <> CAST({0} AS INTEGER)"
+    " OR typeof({0}) = 'text' AND (length(CAST({0} AS BLOB)) NOT BETWEEN 1 AND 18"
+    " OR {0} GLOB '*[^0-9]*' OR instr({0}, char(0)) > 0)"
+)
+_NO_VALUES: Final = MappingProxyType(
+    {
+        Kind.NUMBER: _NO_INTEGER,
+        Kind.UNSIGNED: f"{_NO_INTEGER} OR {{0}} < 0",
+        Kind.SYMBOL: (
+            "typeof({0}) NOT IN ('text', 'null') OR instr({0}, char(0)) > 0"
+            f" OR length({{0}}) > {MAX_TEXT}"
+        ),
+    }
+)
 
 
 def _column(
     guarded: Guarded, tables: Mapping[str, SourceTable], position: int
 ) -> SourceColumn | None:
-    """Give the stored column behind an output, where there is exactly one."""
+    stored = _stored(guarded, tables, position)
+    return None if stored is None else stored[1]
+
+
+def _stored(
+    guarded: Guarded, tables: Mapping[str, SourceTable], position: int
+) -> tuple[str, SourceColumn] | None:
+    """Give the table and the stored column behind an output, where there is exactly one."""
     output = guarded.outputs[position] if guarded.outputs else None
     if output is None or not all(name in tables and tables[name].plain for name in output.tables):
         return None
     found = [
-        column
+        (tables[name].name, column)
         for name in output.tables
         for column in tables[name].columns
         if column.name == output.column
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _comparand(kind: Kind, column: SourceColumn | None) -> Comparand:
@@ -190,6 +224,7 @@ def _digest(value: object) -> str:
 
 _Result = TypeVar("_Result")
 _BATCH: Final = 1_000
+_SECONDS_TO_LOOK: Final = 5.0
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
 _MOST_MEMORY: Final = 1 << 30
@@ -243,6 +278,8 @@ class SqliteConnection:
         self._version: tuple[object, ...] | None = None
         self._streams: RowStreams | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
+        self._looked_at: object = None
+        self._strange: dict[str, bool] = {}
         self.snapshot: str | None = None
         self._locked: Mark | None = None
         self._file = _identity(path)
@@ -423,8 +460,37 @@ class SqliteConnection:
     def pushes(
         self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
     ) -> tuple[Push, ...]:
-        """Choose the columns to send by the affinities of the stored columns."""
-        return choose_pushes(guarded, self.tables(), demand, nulls_matter)
+        """Choose the columns to send by the affinities of the stored columns.
+
+        A condition on the type of cells finds no rows by an index: where a table has no cell that
+        is no value, nothing is said of them.
+        """
+        tables = self.tables()
+        found = choose_pushes(guarded, tables, demand, nulls_matter)
+        return tuple(
+            one if self._may_be_strange(guarded, tables, one) else replace(one, besides="")
+            for one in found
+        )
+
+    def _may_be_strange(
+        self, guarded: Guarded, tables: Mapping[str, SourceTable], push: Push
+    ) -> bool:
+        """Tell whether the stored column has a cell that is no value; looked at once a state."""
+        stored = _stored(guarded, tables, push.position)
+        if stored is None:
+            return True
+        state = self._own("PRAGMA data_version")[0], self._tables and self._tables[0]
+        if self._looked_at != state:
+            self._looked_at = state
+            self._strange.clear()
+        condition = push.besides.format(f"t.{_quoted(stored[1].name)}")
+        asked = f"SELECT EXISTS (SELECT 1 FROM {_quoted(stored[0])} AS t WHERE {condition})"  # noqa: S608  names of the source, quoted
+        if asked not in self._strange:
+            try:
+                self._strange[asked] = self.look(asked, _SECONDS_TO_LOOK) != [(0,)]
+            except (SourceFailureError, QueryMistakeError):
+                return True
+        return self._strange[asked]
 
     @staticmethod
     def keyed(

@@ -808,7 +808,8 @@ class StoreConnection(CopiedReading):
         chosen = []
         for push in found:
             field = self._field(*opened, push.position)
-            if field is None or not self._store.finds(opened[0], field):
+            # What the store does not find may be a number of another kind than is declared.
+            if push.besides or field is None or not self._store.finds(opened[0], field):
                 continue
             if not push.nullable or self._store.keeps_open(opened[0], field):
                 chosen.append(push)

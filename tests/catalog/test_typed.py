@@ -16,6 +16,7 @@ PREFIX = "WITH q(c0, c1) AS (\nSELECT a, b FROM t\n)\nSELECT c0, c1 FROM q"
 GUARDED = guard("SELECT a, b FROM t", "duckdb")
 BARE = Push(0, Comparand.BARE, nullable=False)
 NULLABLE = Push(1, Comparand.BARE, nullable=True)
+BEYOND = "NOT (c0 >= {} AND c0 < 9223372036854775808) OR c0 <> FLOOR(c0)"
 CAST = Push(1, Comparand.AS_TEXT, nullable=False)
 
 
@@ -64,8 +65,8 @@ def test_there_are_as_many_placeholders_as_values(keys: list[tuple[Value, ...]])
 @pytest.mark.parametrize(
     ("family", "kind", "comparand"),
     [
-        (Family.NUMERIC, "number", Comparand.BARE),
-        (Family.NUMERIC, "unsigned", Comparand.BARE),
+        (Family.SIGNED, "number", Comparand.BARE),
+        (Family.SIGNED, "symbol", None),
         (Family.NUMERIC, "symbol", None),
         (Family.NUMERIC, "float", None),
         (Family.NUMERIC, "Decimal", None),
@@ -84,6 +85,23 @@ def test_only_what_the_source_compares_as_we_do_is_sent(
     demand = Demand(declare(f"p(x: {kind})"), (0,), ((1,),))
     expected = () if comparand is None else (Push(0, comparand, nullable=True),)
     assert typed_pushes([family], demand, {0}) == expected
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "besides"),
+    [
+        (Family.SIGNED, "unsigned", ["c0 < 0"]),
+        (Family.NUMERIC, "number", [BEYOND.format("-9223372036854775808")]),
+        (Family.NUMERIC, "unsigned", [BEYOND.format("0")]),
+    ],
+)
+def test_what_is_no_value_of_its_kind_comes_whatever_is_asked_for(
+    family: Family, kind: str, besides: list[str]
+) -> None:
+    (push,) = typed_pushes([family], Demand(declare(f"p(x: {kind})"), (0,), ((1,),)), ())
+    assert push.open_rows() == besides
+    question = typed_question(GUARDED, 1, (push,), [(1,)])
+    assert question.text.endswith(f"WHERE c0 = ? OR {besides[0]}")
 
 
 def test_an_integer_beyond_those_of_the_source_is_not_sent() -> None:

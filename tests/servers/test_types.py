@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from decimal import Decimal
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -274,24 +275,28 @@ def test_integers_are_found_in_every_column_of_numbers(
     source.run(f"CREATE TABLE t (a BIGINT, b {real}, c DECIMAL(30, 5), d {real})")
     source.insert("t", [(one, float(one), one, one + 0.5) for one in numbers])
     predicates = [
-        declare(f"{use}_{column}(x: number)", f"SELECT DISTINCT {column} FROM t")
+        declare(f"{use}_{kind}_{column}(x: {kind})", f"SELECT DISTINCT {column} FROM t")
         for column in "abcd"
+        for kind in ("number", "unsigned")
         for use in ("whole", "keyed")
     ]
     found = served(tmp_path, source.uri, *predicates)
-    for column in "abcd":
-        whole = rows(found.ask(f"whole_{column}"))
-        for number in numbers:
-            answer = found.ask(f"keyed_{column}", (0,), (number,))
-            assert rows(answer) == {row for row in whole if row[0] == number}
+    for column, kind in product("abcd", ("number", "unsigned")):
+        whole = found.ask(f"whole_{kind}_{column}")
+        for number in [one for one in numbers if kind == "number" or one >= 0]:
+            answer = found.ask(f"keyed_{kind}_{column}", (0,), (number,))
+            assert rows(answer) == {row for row in rows(whole) if row[0] == number}
+            # What is no value of its column may be any.
+            assert len(answer.openings) == len(whole.openings)
         assert "WHERE" in found.queries[-1].query
-    assert len(rows(found.ask("whole_a"))) == len(numbers)
+    assert len(rows(found.ask("whole_number_a"))) == len(numbers)
+    assert len(found.ask("whole_number_d").openings) > 0
 
 
 def test_types_that_are_not_known_are_not_sent() -> None:
     names = Names(labels={90_001}, folding={90_002}, other={90_003})
     assert families([20, 25, 2950, 1082, 90_001, 90_002, 90_003, 16], names) == (
-        Family.NUMERIC, Family.TEXT, Family.CAST, Family.OTHER, Family.CAST, Family.TEXT,
+        Family.SIGNED, Family.TEXT, Family.CAST, Family.OTHER, Family.CAST, Family.TEXT,
         Family.OTHER, Family.OTHER,
     )  # fmt: skip
     assert names.unknown([20, 90_001, 90_004, 90_004]) == [90_004]
