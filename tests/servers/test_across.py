@@ -184,3 +184,30 @@ def test_why_mariadb_adds_nothing_up_stands_in_the_plan(
             session.query(goal, engine="postgres")
         assert "by collations" in str(refused.value.diagnostics[0])
         assert len(session.query(goal, engine="forward", check="off")) == 8
+
+
+def test_constants_that_few_rows_have_are_asked_for_goal_by_goal(
+    mariadb: ServedDatabase, tmp_path: Path
+) -> None:
+    mariadb.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, n bigint NOT NULL, KEY by_n (n))",
+        "INSERT INTO t SELECT seq, mod(seq, 9999) FROM seq_1_to_210000",
+        "ANALYZE TABLE t",
+    )
+    rules = """
+    .pragma "constat" "0.1"
+    .decl t(id: number, n: number)
+    .input t(source="crm", query="SELECT id, n FROM t")
+    .decl some(id: number)
+    some(?i) :- t(?i, 7).
+    .decl others(id: number)
+    others(?i) :- t(?i, ?n), ?n > 9000.
+    """
+    (tmp_path / "rules.dl").write_text(rules)
+    setting = f"rules: [rules.dl]\ndatabases:\n  crm: {{uri: '{mariadb.uri}'}}\n"
+    (tmp_path / "constat.yaml").write_text(setting)
+    with Session(tmp_path) as session:
+        few = session.query("some(?i)", check="off")
+        many = session.query("others(?i)", check="off")
+        assert (few.in_bulk, many.in_bulk) == (False, True)
+        assert (len(few), len(many)) == (22, 20_958)
