@@ -81,6 +81,7 @@ _CODE: Final = 16
 _OFFERED: Final = 32
 _REPEATED: Final = 64
 _LEAF: Final = 128
+_NEXT: Final = 256
 _CANDIDATE: Final = _CODE | _OFFERED | _REPEATED
 # When a claim came up last: not lately, though what its text tells of still does, lately, now.
 _OLD: Final = 0
@@ -105,7 +106,7 @@ def _class(flags: int, kind: str, when: int) -> int:
         if flags & _TAKEN:
             found.append(2 if lately else 5)
         if flags & _CANDIDATE:
-            found.append(_OPEN_CHOICE[when])
+            found.append(3 if flags & _NEXT and when else _OPEN_CHOICE[when])
         if when == _NOW:
             found.append(6)
         if flags & _REPEATED:
@@ -254,6 +255,7 @@ class Standing:
         self.whats: list[What] = []
         self._news: dict[int, Mapping[int, set[What]]] = {}
         self._whats: dict[What, What] = {}
+        self._next: dict[int, frozenset[int]] = {}
 
     def update(self) -> None:
         """Take in what was said since."""
@@ -326,6 +328,7 @@ class Standing:
         self.values.claims[value].append(number)
         self.of_text[self.text_of[number]].append(number)
         self.retracts = self.retracts or kind == RETRACTION
+        self._next.pop(self.text_of[number], None)
         flags = _CODE if shape == "code" else _IS_LITTLE if shape in _LITTLE else 0
         if kind == "tool_arg":
             flags |= _TAKEN | (_SHORT_ARGUMENT if shape == "short" else 0)
@@ -425,6 +428,7 @@ class Standing:
     def _know(self, number: int, flag: int) -> None:
         """Take in something new of a claim."""
         if not self.flags[number] & flag:
+            self._next.pop(self.text_of[number], None)
             self._out(number)
             self.flags[number] |= flag
             self._into(number)
@@ -445,7 +449,29 @@ class Standing:
 
     def level(self, number: int, when: int) -> int:
         """Return the class of a claim that holds, by when it came up."""
-        return _class(self.flags[number], self.history.claims[number].fact.predicate, when)
+        flags, text = self.flags[number], self.text_of[number]
+        if when and flags & _CANDIDATE and flags & _LEAF:
+            if text not in self._next:
+                self._next[text] = self._gone_through(text)
+            flags |= _NEXT if number in self._next[text] else 0
+        return _class(flags, self.history.claims[number].fact.predicate, when)
+
+    def _gone_through(self, text: int) -> frozenset[int]:
+        """Return the entries of lists of which another one was taken up."""
+        sizes: dict[str, int] = defaultdict(int)
+        lists: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for one in self.of_text[text]:
+            claim = self.history.claims[one]
+            if claim.fact.method == "json":
+                sizes[record_of(claim)] += 1
+                if self.flags[one] & _LEAF:
+                    lists[record_of(claim), called(claim)].append(one)
+        found: set[int] = set()
+        for (record, _), entries in lists.items():
+            used = [one for one in entries if self.flags[one] & _TAKEN]
+            if used and sizes[record] <= MOST_CELLS:
+                found.update(entries if len(used) > 1 else set(entries) - {*used})
+        return frozenset(found)
 
     def news_of(self, text: int) -> Mapping[int, set[What]]:
         """Return what a text says that holds, by classes as if nothing had come up lately."""

@@ -50,6 +50,7 @@ _AGAIN: Final = hundredths("||") - _MARK
 _APART: Final = hundredths(";")
 _EACH: Final = hundredths(f" {EACH}")
 _MOST_FACES: Final = 20_000
+_MOST_TEXTS: Final = 1_000
 
 
 def family_of(claim: Claim, *, terse: bool = False) -> str:
@@ -91,6 +92,16 @@ class Faces:
         self.terse = terse
         self._known: dict[str, Face] = {}
         self._sentences: dict[tuple[str, int, int, str], Sentence] = {}
+        self._begun: dict[tuple[str, str], _Text] = {}
+
+    def begun(self, family: str, text: str) -> _Text:
+        """Return a text without claims, of a family."""
+        found = self._begun.get((family, text))
+        if found is None:
+            if len(self._begun) >= _MOST_TEXTS:
+                self._begun.clear()
+            found = self._begun[family, text] = _Text()
+        return found
 
     def sentence(self, claim: Claim, level: int, verbatim: int, note: str) -> Sentence:
         """Return the line of a claim: at most ``verbatim`` characters of it, behind it a note."""
@@ -180,14 +191,19 @@ class _Row:
 
 @slotted
 class _Text:
-    """The records of one text, and those of them with one rest; ``cost`` is what these take."""
+    """The records of one text, and those of them with one rest; ``cost`` is what these take.
+
+    ``takes`` is what all of it does. It never changes: ``grown`` are the texts with one claim more,
+    by its name and the columns of the family, for contexts to come are made of the same ones.
+    """
 
     rows: dict[str, _Row] = field(default_factory=dict)
-    level: int = 9
     alike: dict[frozenset[tuple[str, str, int]], list[_Row]] = field(default_factory=dict)
     cost: _Cost = _Cost()
+    takes: _Cost = _Cost()
+    grown: dict[tuple[str, tuple[str, ...]], _Text] = field(default_factory=dict)
 
-    def takes(self) -> _Cost:
+    def all_of_it(self) -> _Cost:
         """Return what all of it takes."""
         if len(self.rows) == 1:
             (row,) = self.rows.values()
@@ -210,10 +226,13 @@ class Family:
     def __init__(self, first: Claim, faces: Faces | None = None) -> None:
         self._faces = faces or Faces()
         self._head = self._faces.of(first).head
+        self._name = self._faces.of(first).family
         self._takes = hundredths(self._head) + LINE
         self._texts: dict[str, _Text] = {}
+        self._levels: dict[str, int] = {}
         self._rows = 0
         self._columns: dict[str, int] = {}
+        self._names: tuple[str, ...] = ()
         self._keys: set[str] = set()
         self._sums = _Sums()
         self._weighed: tuple[Claim, _Sums, _Text] | None = None
@@ -251,12 +270,14 @@ class Family:
         self._rows += self._row(claim) is None
         self._sums, text = self._with(claim)
         self._weighed = None
-        self._texts[claim.text.name] = text
-        text.level = min(level, text.level)
+        name = claim.text.name
+        self._texts[name] = text
+        self._levels[name] = min(level, self._levels.get(name, level))
         key = self.key(claim)
         self._keys.add(key)
         if key not in self._columns and len(self._columns) < _MOST_COLUMNS:
             self._columns[key] = len(self._columns)
+            self._names = tuple(self._columns)
 
     def lines(self) -> list[Line]:
         """Write the claims, in the order in which they were said."""
@@ -265,13 +286,21 @@ class Family:
             return []
         if self._rows == 1:
             return [
-                _line(texts[0], f"{self._head} {self._named(self._ordered(_claims(texts[0])))}")
+                self._line(
+                    texts[0], f"{self._head} {self._named(self._ordered(_claims(texts[0])))}"
+                )
             ]
         if len(self._keys) == 1:
             return [self._shared(texts)]
         names = "|".join(self._columns)
-        first = _line(texts[0], f"{self._head} {names}: {self._told(texts[0])}")
-        return [first, *(_line(one, f"{_INDENT}{self._told(one)}") for one in texts[1:])]
+        first = self._line(texts[0], f"{self._head} {names}: {self._told(texts[0])}")
+        return [first, *(self._line(one, f"{_INDENT}{self._told(one)}") for one in texts[1:])]
+
+    def _line(self, text: _Text, said: str) -> Line:
+        claims = _claims(text)
+        name = claims[0].text.name
+        names = tuple(one.name for one in claims)
+        return Line(f"{said} @{name}", _place(claims), names, self._levels[name], claims[0].at)
 
     def _row(self, claim: Claim) -> _Row | None:
         text = self._texts.get(claim.text.name)
@@ -299,9 +328,13 @@ class Family:
         if self._weighed is not None and self._weighed[0] is claim:
             return self._weighed[1:]
         face, sums, text = self._faces.of(claim), self._sums, self._texts.get(claim.text.name)
-        before = text.takes() if text else _Cost(-_taken(f"@{claim.text.name}"), 0, -_ROW)
-        grown = self._grown(text or _Text(), claim)
-        more = grown.takes().and_(before, -1)
+        before = text.takes if text else _Cost(-_taken(f"@{claim.text.name}"), 0, -_ROW)
+        start = text or self._faces.begun(self._name, claim.text.name)
+        grown = start.grown.get((claim.name, self._names))
+        if grown is None:
+            grown = self._grown(start, claim)
+            start.grown[claim.name, self._names] = grown
+        more = grown.takes.and_(before, -1)
         columns = sums.columns
         if face.key not in self._columns and len(self._columns) < _MOST_COLUMNS:
             columns += _taken(f" {face.key}") + _MARK
@@ -326,7 +359,9 @@ class Family:
         joined = alike.get(other.rest, [])
         alike[other.rest] = [*joined, other]
         cost = cost.and_(self._weigh(joined), -1).and_(self._weigh(alike[other.rest]))
-        return _Text({**text.rows, face.record: other}, text.level, alike, cost)
+        found = _Text({**text.rows, face.record: other}, alike, cost)
+        found.takes = found.all_of_it()
+        return found
 
     def _longer(self, row: _Row | None, claim: Claim) -> _Row:
         """Return a row with one more claim."""
@@ -425,7 +460,7 @@ class Family:
             )
             said.append(f"@{_first_in(text).text.name}")
         names = tuple(one.name for text in texts for one in _claims(text))
-        level = min(text.level for text in texts)
+        level = min(self._levels[_first_in(text).text.name] for text in texts)
         place = _place(_claims(texts[-1]))
         return Line(" ".join(said), place, names, level, _first_in(texts[0]).at)
 
@@ -462,13 +497,6 @@ def _first_in(text: _Text) -> Claim:
 def _when(text: _Text) -> tuple[int, str]:
     first = _first_in(text)
     return (first.at, first.text.name)
-
-
-def _line(text: _Text, said: str) -> Line:
-    claims = _claims(text)
-    first = claims[0]
-    names = tuple(one.name for one in claims)
-    return Line(f"{said} @{first.text.name}", _place(claims), names, text.level, first.at)
 
 
 def _place(claims: Sequence[Claim]) -> str:
@@ -509,6 +537,7 @@ class BudgetError(ConstatError):
         self.needed = needed
         self.budget = budget
         self.refs = tuple(refs)
+        self.what = what
         shown = ", ".join(self.refs[:_MOST_REFS])
         told = Diagnostic(
             "C0803",

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from constat.memory import (
     BudgetError,
     HeldAttachments,
     Memory,
     Policy,
+    Role,
     from_anthropic,
     from_openai,
+    messages_tokens,
+    safe_cuts,
     strays,
     to_anthropic,
     to_openai,
 )
+from constat.memory.policy import is_human
 from tests.memory.logs import (
     airline_dialogues,
     anthropic_logs,
@@ -25,30 +31,63 @@ from tests.memory.logs import (
     openai_logs,
     request_logs,
 )
-from tests.memory.rounds import check_quotes
+from tests.memory.rounds import answered, called, check_quotes, user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.memory import Message
 
+FACTORS = st.floats(0.65, 2.0)
 FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+def alone(memory: Memory, messages: Sequence[Message]) -> int:
+    """What the system says takes with the message to be answered: the last one of a person.
+
+    Where a call is open at the end, it is all from that call on.
+    """
+    system = list(takewhile(lambda one: one.role is Role.SYSTEM, messages))
+    last = safe_cuts(messages)[-1]
+    spoken = [one for one in messages[len(system) :] if is_human(one)]
+    current = messages[last:] or spoken[-1:]
+    return memory.calibration.applied(messages_tokens([*system, *current]))
+
+
 def check_cut(memory: Memory, messages: Sequence[Message], budget: int) -> None:
-    """A context has no orphan that its history has not, and is within its budget."""
+    """A context is within its budget, and refused for the current message alone."""
     try:
         context = memory.context(budget)
     except BudgetError as problem:
         needed = problem.needed
+        assert budget < needed <= alone(memory, messages)
+        with pytest.raises(BudgetError):
+            memory.context(needed - 1)
         context = memory.context(needed)
-        assert budget < needed
         budget = needed
     assert context.tokens <= budget
     lost = strays(messages)
     found = strays(context.messages)
     assert set(found.results) <= set(lost.results)
     assert set(found.calls) <= set(lost.calls)
+
+
+@settings(FEW, max_examples=20)
+@given(openai_logs(), st.sampled_from(("", "asked", "open")), st.integers(1, 150), FACTORS)
+def test_a_context_is_refused_for_the_current_message_alone(
+    log: list[dict[str, Any]], end: str, budget: int, factor: float
+) -> None:
+    wishes = [user(f"You must never open door {number}.") for number in range(9)]
+    ends = {
+        "": [],
+        "asked": [user("Which doors are open? " * 20)],
+        "open": [called("get", 1, id="O-1"), called("get", 2, id="O-2"), answered(2, "x " * 99)],
+    }
+    messages = (*from_openai(log), *wishes, *ends[end])
+    with Memory(policy=Policy(keep_last=2)) as memory:
+        memory.append(messages)
+        memory.calibration.factor = factor
+        check_cut(memory, messages, budget)
 
 
 @FEW

@@ -77,6 +77,7 @@ def hard(seed: int) -> list[Message]:
             "town": other,
             "free": rng.random() < 0.5,
             "price": rng.randrange(1, 9) * 100,
+            "next": [f"R{rng.randrange(40)}" for _ in range(3)],
             "owner": {"name": rng.choice(["Ann Lee", "Bob Ray"]), "id": f"A{rng.randrange(4)}-7"},
         }
         if rng.random() < 0.2:
