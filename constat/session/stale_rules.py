@@ -11,9 +11,10 @@ disproof stale.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.proof.comparison import said_by, said_otherwise
 from constat.proof.decoding import without_wildcards
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
     from constat.proof.encoding import EncodedProgram
 
 
+_OF_PLAN: Final = re.compile(r"plan\.[0-9a-f]{64}\Z")
+_MOST_NAMES: Final = 5
+_PLAN: Final = (
+    "it is the answer of a plan, whose own relations are none of the project ({}): --source reads "
+    "again what the project has, and `constat solve --plan FILE` proves the answer anew"
+)
+
+
 class PresentRules:
     """The rules of a program as certificates write them."""
 
@@ -46,8 +55,15 @@ class PresentRules:
         """Yield what follows from other declarations and rules than the certificate has."""
         present = self._as_read_in(document)
         if not present.is_pinned(document):
-            yield from present.declarations(document)
-            yield from present.rules(document)
+            own = present.of_plan(document)
+            if own:
+                shown = [
+                    *map(_in_one_line, sorted(own)[:_MOST_NAMES]),
+                    *["..."][: len(own) > _MOST_NAMES],
+                ]
+                yield _PLAN.format(", ".join(shown))
+            yield from present.declarations(document, own)
+            yield from present.rules(document, own)
 
     def wording(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Yield what is said otherwise, of what means the same: sentences, codes, units, names."""
@@ -70,9 +86,19 @@ class PresentRules:
         encoded = self._of(document["header"]["goal"][0])
         return encoded is not None and encoded.pin == document["header"]["program"]
 
-    def declarations(self, document: Mapping[str, Any]) -> Iterator[str]:
-        """Yield which declarations mean something else."""
-        used = _used_predicates(document)
+    def of_plan(self, document: Mapping[str, Any]) -> frozenset[str]:
+        """Name the relations that a plan declares and the project does not; none of other goals."""
+        goal = document["header"]["goal"][0]
+        of_goal = (one["id"] for one in document["rules"] if one["head"][0] == goal)
+        if self._of(goal) is not None or not any(map(_OF_PLAN.match, of_goal)):
+            return frozenset()
+        return frozenset(one for one in _used_predicates(document) if self._of(one) is None)
+
+    def declarations(
+        self, document: Mapping[str, Any], own: frozenset[str] = frozenset()
+    ) -> Iterator[str]:
+        """Yield which declarations mean something else, but for those that are a plan's `own`."""
+        used = _used_predicates(document) - own
         for declared in document["declarations"]:
             name = declared["name"]
             if name not in used:
@@ -83,14 +109,16 @@ class PresentRules:
             elif _shape(declared) not in map(_shape, _named(encoded.declarations)):
                 yield f"the declaration of {name} has changed"
 
-    def rules(self, document: Mapping[str, Any]) -> Iterator[str]:
-        """Yield which rules mean something else, or are others altogether."""
+    def rules(
+        self, document: Mapping[str, Any], own: frozenset[str] = frozenset()
+    ) -> Iterator[str]:
+        """Yield which rules mean something else, or are others, but for those of `own`."""
         rules = document["rules"]
         for number in sorted(_applied_rules(document)):
             rule = rules[number]
-            if _content(rule) not in self._contents(rule["head"][0]):
+            if rule["head"][0] not in own and _content(rule) not in self._contents(rule["head"][0]):
                 yield f"rule {_in_one_line(rule['id'])} has changed"
-        for name in sorted(_whole_predicates(document)):
+        for name in sorted(_whole_predicates(document) - own):
             then = Counter(_content(rule) for rule in rules if rule["head"][0] == name)
             if then != self._contents(name):
                 yield f"the rules of {name} have changed"

@@ -444,3 +444,24 @@ def test_a_project_may_make_certificates_only_when_asked(regions: Path) -> None:
         assert (explored.certificate, explored.proof.verdict) == (b"", None)
         asked = session.resume(certify=True)
         assert check_certificate(asked.certificate).accepted
+
+
+def test_the_relations_of_a_plan_are_none_that_the_project_has_lost(
+    session: Session, regions: Path
+) -> None:
+    certificate = session.solve("best?", plan=plan(TOTALS, BEST), today=TODAY).certificate
+    report = session.verify_source(certificate)
+    (told,) = report.rules
+    assert told.startswith(
+        "it is the answer of a plan, whose own relations are none of the project"
+    )
+    assert "best, " in told
+    assert "`constat solve --plan FILE`" in told
+    assert report.exit_code == 1
+    assert all("stated_best" in one.text or "the answer: " in one.text for one in report.drift)
+    # What the project has is read again.
+    with closing(sqlite3.connect(regions / "sales.sqlite")) as connection:
+        connection.execute("DELETE FROM sales WHERE id = 1")
+        connection.commit()
+    texts = [one.text for one in session.verify_source(certificate).drift if one.status == "gone"]
+    assert [one[:5] for one in texts] == ["sale("]
