@@ -302,6 +302,17 @@ class Chain:
         policies = zip(declared.columns, null_policies(declared), strict=True)
         return tuple(one.name for one, policy in policies if policy is NullPolicy.NONE)
 
+    def always_there(self, relation: str) -> str:
+        """Write a rule over the columns that have a value in each row, if they tell rows apart."""
+        empty, declared = self.may_be_empty(relation), self.analysed.program.predicates[relation]
+        names = [one.name for one in declared.columns]
+        kept = [one for one in names if one not in empty]
+        if not declared.key or any(names[place] in empty for place in declared.key):
+            return "a rule that names the columns that count, and writes `_` for the others"
+        head = ", ".join(f"?{one}" for one in kept)
+        named = ", ".join(f"{one} = ?{one}" for one in kept)
+        return f"`{relation}_({head}) :- {relation}({named}).`"
+
     def counting(self, relation: str) -> tuple[AnalysedProgram, Output] | None:
         """Give a program that counts all rows of a relation, where some may be without a value."""
         if not self.may_be_empty(relation):

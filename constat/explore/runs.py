@@ -400,6 +400,12 @@ class Working:
         if len(found.rows) > most:
             message = f"`{found.output.name}` has more than {most:,} rows"
             raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
+        if not isinstance(found.rows, TableRows) and any(map(has_null_cells, found.rows)):
+            message = (
+                f"`{found.output.name}` has cells whose values nobody knows (`null = unknown`)"
+            )
+            hint = "leave these columns out by a step of rules that writes `_` there"
+            raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint, public=message))
         return found
 
     def _weak(self, link: Link) -> bool:
@@ -428,10 +434,6 @@ class Working:
             reason = found.reasons[0] if found.reasons else "there may be more"
             message = f"the rows of `{name}` are not all known: {reason}"
             hint = "state what is missing (`constat facts add`), or leave that part out by rules"
-            raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint))
-        if not isinstance(found.rows, TableRows) and any(map(has_null_cells, found.rows)):
-            message = f"`{name}` has cells whose values nobody knows (`null = unknown`)"
-            hint = "read it by a step of rules that leaves these columns out, and work on its rows"
             raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint))
         return found
 
@@ -470,7 +472,7 @@ class Working:
         if tuple(rows) != ((len(found.rows),),):
             empty = ", ".join(f"`{one}`" for one in self._chain.may_be_empty(name))
             message = f"`{name}` has rows without a value (`null = none`) in one of {empty}"
-            hint = "read it by a step of rules that writes `_` there, and work on the rows of that"
+            hint = f"read it by a step of rules: {self._chain.always_there(name)}"
             raise StepFailureError(StepFailure(UNSETTLED, message, hint=hint, public=message))
 
     def given(self, links: Iterable[Link]) -> dict[str, ExternalPredicate]:

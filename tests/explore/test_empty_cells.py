@@ -52,8 +52,11 @@ CODED = step(
     inputs=["unit"],
     python="store.put('found', pd.DataFrame({'n': [len(store.get('unit'))]}))",
 )
-NAMED = step("named(id: number, name: symbol)", rules="named(?i, ?n) :- unit(?i, ?n, _).")
-OVER = step("found(n: number)", sql="SELECT count(*) FROM named")
+NAMED = step(
+    "unit_(id: number, name: symbol)",
+    rules="unit_(?unit_id, ?name) :- unit(unit_id = ?unit_id, name = ?name).",
+)
+OVER = step("found(n: number)", sql="SELECT count(*) FROM unit_")
 
 
 def make_units(folder: Path, rows: Sequence[tuple[object, ...]], null: str = "none") -> Path:
@@ -90,7 +93,8 @@ if CONFINED:
 def test_a_step_never_takes_some_rows_for_all(tmp_path: Path, made: dict[str, Any]) -> None:
     told = refused(make_units(tmp_path / "some", ROWS), made)
     assert "`unit` has rows without a value (`null = none`) in one of `parent`" in told
-    assert "by a step of rules that writes `_` there" in told
+    rule = "unit_(?unit_id, ?name) :- unit(unit_id = ?unit_id, name = ?name)."
+    assert f"read it by a step of rules: `{rule}`" in told
     # Where each row has a value, there is nothing to refuse.
     folder = make_units(tmp_path / "all", [one for one in ROWS if one[2]])
     with Session(folder) as session:
@@ -104,6 +108,11 @@ def test_what_nobody_knows_is_no_cell_of_a_select(tmp_path: Path, null: str) -> 
     wanted = {"unknown": "cells whose values nobody knows", "maybe": "are not all known"}[null]
     for made in STEPS:
         assert wanted in refused(folder, made)
+    parents = step(
+        "parents(id: number, parent: number)", rules="parents(?i, ?p) :- unit(?i, _, ?p)."
+    )
+    if null == "unknown":
+        assert "`parents` has cells whose values nobody knows" in refused(folder, parents)
 
 
 def test_a_step_of_rules_names_what_a_select_may_read(tmp_path: Path) -> None:
