@@ -1150,8 +1150,189 @@ def of_a_twin(made: dict[str, str]) -> tuple[Attack, ...]:
     )
 
 
+# Of later: by ways that none of the above goes.
+
+LATER: Final = (
+    # Reasons of everybody, and their counts.
+    *(
+        one(
+            f"reasons of {query} among {among or 'nobody'}",
+            *("/v1/query/everybody",),
+            query=query,
+            among=among,
+            reasons=True,
+        )
+        for query, among in (
+            ("ok(?c)", "north(?c)"),
+            ("rich(?c)", "north(?c)"),
+            ("known(?c)", "placed(?o, ?c, ?a)"),
+            ("total(?c, ?t)", ""),
+            ("ssn_of(?c, ?s)", ""),
+        )
+    ),
+    graphs(
+        "reasons by GraphQL, many at once",
+        '{ a: everybody(query: "ok(?c)", among: "north(?c)", reasons: true) '
+        "{ counts rows { reasons verdict } } "
+        'b: everybody(query: "blocked(?c)", among: "north(?c)", reasons: true) '
+        "{ counts notes rows { reasons } } }",
+    ),
+    # Fragments, directives, types and names of GraphQL that lead around a field.
+    graphs("a field behind a skipped one", "{ log @skip(if: true) { total } caller { role } }"),
+    graphs("a field that is included late", "{ caller { role } log @include(if: true) { total } }"),
+    graphs(
+        "a fragment within a fragment",
+        "query { ...a } fragment a on Query { ...b } fragment b on Query "
+        '{ query(query: "blocked(?c)") { total openBecause rows { values } } }',
+    ),
+    graphs("a fragment around itself", "query { ...a } fragment a on Query { ...a }"),
+    graphs("a mutation within a query", '{ state(fact: "placed(91, C1, 1)") { fact } }'),
+    graphs(
+        "an alias that is called as an allowed field",
+        "{ caller: log { total } }",
+    ),
+    graphs(
+        "the same hidden answer twenty times, counted",
+        "{ "
+        + " ".join(f'a{n}: missing(goal: "ok(C{n})") {{ sets {{ cost }} }}' for n in range(1, 15))
+        + " }",
+    ),
+    graphs("a type of an operation", '{ __type(name: "Mutation") { fields { name } } }'),
+    Attack(
+        "a variable in place of a goal",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": "query($g: String!) { whyNot(goal: $g) { why { text } missing } }",
+                    "variables": {"g": 'ssn_of(C1, "111-SSN")'},
+                },
+            ),
+        ),
+    ),
+    # Subscriptions of what one may ask, to what one may not see.
+    *(
+        Attack(
+            f"events of {field}, with their result",
+            (
+                Call(
+                    "/graphql",
+                    {"query": f"subscription {{ {field} }}"},
+                    headers=EVENTS,
+                ),
+            ),
+        )
+        for field in (
+            'querying(query: "customer(?c, _, _, ?s)") { message result { rows { values } } }',
+            'proving(goal: "greatest(?a)") { message result { verdict proof { text } } }',
+            'proving(goal: "rich(C3)") { message result { missing sentences } }',
+        )
+    ),
+    Attack(
+        "two subscriptions in one document",
+        (
+            Call(
+                "/graphql",
+                {
+                    "query": 'subscription { a: proving(goal: "north(C1)") { message } '
+                    'b: proving(goal: "known(C3)") { message } }'
+                },
+                headers=EVENTS,
+            ),
+        ),
+    ),
+    # Cursors: of another query, made up, with a page that is none.
+    Attack(
+        "a cursor as a certificate",
+        (
+            Call("/v1/query", {"query": "customer(?a, ?b, ?c, _)", "most": 1}),
+            Call("/v1/read-on", {"reference": "@cursor"}),
+        ),
+        refused=True,
+    ),
+    Attack(
+        "a certificate as a cursor",
+        (
+            Call("/v1/prove", {"goal": "north(C1)"}),
+            Call("/v1/query/more", {"cursor": "@certificate"}),
+        ),
+        refused=True,
+    ),
+    Attack(
+        "a cursor that is read to its end and on",
+        (
+            Call("/v1/query", {"query": "placed(?o, ?c, ?a)", "most": 1}),
+            Call("/v1/query/more", {"cursor": "@cursor", "most": 1000}),
+            Call("/v1/query/more", {"cursor": "@cursor", "most": 1000}),
+        ),
+    ),
+    Attack(
+        "the cursor of a program that sees the same",
+        (Call("/v1/query/more", {"cursor": "@cursor"}, MODEL),),
+        refused=True,
+        before=(Call("/v1/query", {"query": "placed(?o, ?c, ?a)", "most": 1}, ANALYST),),
+    ),
+    # Keys of requests that read, and those of two people.
+    Attack(
+        "a key on what reads, after an admin's",
+        (
+            Call(
+                "/v1/prove",
+                {"goal": "ssn_of(C1, ?s)"},
+                headers=(("Idempotency-Key", "reads"),),
+            ),
+        ),
+        before=(
+            Call(
+                "/v1/prove",
+                {"goal": "ssn_of(C1, ?s)"},
+                ADMIN,
+                headers=(("Idempotency-Key", "reads"),),
+            ),
+        ),
+    ),
+    Attack(
+        "a key of an analyst, on a review",
+        (Call("/v1/drafts/approve", {"name": "poor", "reason": "so"}, ANALYST, headers=KEY),),
+        refused=True,
+    ),
+    # Near misses, differences and suppositions of what is hidden.
+    *(
+        misses_of
+        for goal in ("everything(1)", "least(1)", "numbers(7)", "digits(C1, x)", "known(C9)")
+        for misses_of in (
+            one(f"why not {goal}", "/v1/why-not", goal=goal),
+            one(f"what is missing for {goal}", "/v1/missing", goal=goal, top=3),
+        )
+    ),
+    supposes("what if a key moved to a shown row", "total(C1, ?t)", add=['placed(3, "C1", 1)']),
+    supposes("what if all of a hidden relation went", "ok(?c)", remove=["blocked(?c)"]),
+    Attack(
+        "two of one's own certificates of hidden sums are compared",
+        (
+            Call("/v1/prove", {"goal": "total(C1, ?t)"}),
+            Call("/v1/diff", {"before": "@certificate", "after": "@certificate"}),
+            Call("/v1/verify", {"certificate": "@certificate"}),
+        ),
+    ),
+    # Search, completion and history by rights.
+    one("a search for a column that is hidden", "/v1/catalog/search", True, words="ssn"),
+    one("a goal that is completed within a hidden key", "/v1/complete", text="placed(3, "),
+    one("a page of the history", "/v1/history", True, ANALYST, start=0, most=1),
+    one("a page of the log far behind", "/v1/log", True, ANALYST, start=10**6, most=1),
+    one(
+        "a follow-up of another's exploration",
+        "/v1/solve/follow-up",
+        True,
+        "clerk",
+        question="And who else?",
+        exploration="1",
+    ),
+)
+
+
 ATTACKS: Final = (
-    *(*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE, *ACROSS_ROLES, *AS_WRITTEN),
+    *(*FROM_THE_DOCUMENT, *WITH_THE_CODE, *FROM_THE_PAGE, *ACROSS_ROLES, *AS_WRITTEN, *LATER),
 )
 
 
