@@ -219,11 +219,16 @@ class Kind(Enum):
     STRUCTURE = "structure"
     """A record or an algebraic data type. No type is called so: each has a name of its own."""
 
+    # Each is there once, and asked for some hundred times in a proof: its name need not be hashed.
+    __hash__ = object.__hash__
+
     @property
     def numeric(self) -> bool:
         """Whether arithmetic and sums are defined."""
-        return self in {Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL}
+        return self in _NUMERIC
 
+
+_NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 
 Value = int | float | str | Decimal
 Row = tuple[Value, ...]

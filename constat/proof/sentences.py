@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from decimal import Decimal
 from itertools import chain, count
 from types import MappingProxyType
@@ -852,6 +852,10 @@ class Instance:
     kinds: Mapping[str, Kind]
     predicates: Mapping[str, Predicate]
     speech: Speech = PLAIN
+    _known: list[dict[str, Attributes]] = field(
+        default_factory=list, init=False, compare=False, repr=False
+    )
+    """The styles, once somebody has asked for them."""
 
     def shown(self) -> dict[str, str]:
         """Return the values as people read them, by variable and by column of the head."""
@@ -869,6 +873,11 @@ class Instance:
     @property
     def styles(self) -> dict[str, Attributes]:
         """How the values of variables are written: as the first column of theirs says."""
+        if not self._known:
+            self._known.append(self._found_styles())
+        return self._known[0]
+
+    def _found_styles(self) -> dict[str, Attributes]:
         found: dict[str, Attributes] = {}
         folded: list[Aggregate] = []
         for literal in (Positive(self.rule.head), *self.rule.body):
