@@ -227,9 +227,9 @@ def with_totals(
     return tuple(found)
 
 
-def facts_of(one: Waiting) -> frozenset[Fact]:
-    """Return the distinct premises of a summand."""
-    return frozenset(premise for premise in one.summand.premises if premise is not None)
+def facts_of(one: Waiting) -> tuple[Fact, ...]:
+    """Return the distinct premises of a summand, in order."""
+    return tuple(dict.fromkeys(filter(None, one.summand.premises)))
 
 
 def _is_certain(walker: Slice, literal: AggregateCode, inner: Binding) -> bool:
@@ -344,7 +344,8 @@ class Ways:
                 if way is not None:
                     # A possible row beside the certain one may lead to the same instance again.
                     instances.setdefault(tuple(binding), way)
-            found += instances.values()
+            # An engine may keep rows in sets: in order, so that of equal ways the same one is taken.
+            found += [way for _, way in sorted(instances.items(), key=lambda one: str(one[0]))]
         return found
 
     def _way(self, fact: Fact, code: RuleCode, binding: Binding) -> Way | None:

@@ -258,7 +258,7 @@ class Outsides:
             closed = side.closed.matching(columns, key)
             for row in timely(self._clock, (*rows, *closed)):
                 self._show_covered(side, predicate, row)
-        for predicate, row in usage.facts:
+        for predicate, row in sorted(usage.facts, key=str):
             self._show(predicate, row)
         self._show_labels()
 
@@ -298,9 +298,10 @@ class Outsides:
                 shown[0],
                 shown[1].assumption is not None,
                 shown[1].assumption.text if shown[1].assumption else "",
-                shown[1].evidence.executed_at,
                 str(shown[1].evidence.query),
                 shown[1].evidence.parameters,
+                *self._content(shown[0], shown[1].evidence),
+                shown[1].evidence.executed_at,
             ),
         )
         for shown in groups:
