@@ -311,7 +311,7 @@ def _dropped(atom: Atom, column: str, name: str, aggregate: Aggregate, rule: Rul
         _DROPPED,
         f"rows of {atom.predicate} that have no {column} are left out of this {aggregate.function}",
         atom.span or rule.span,
-        label=f"`{name}` asks for a {column}",
+        label=f"`{name}` asks for a value of {column}",
         note=f"{column} is `null = none`: where there is no value, a name matches nothing",
         help=f"write `_` in place of `{name}`; or, if these rows are to be left out, use the name",
         severity=Severity.WARNING,

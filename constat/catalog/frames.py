@@ -352,7 +352,7 @@ class FramesConnection(CopiedReading):
             _refuse(name)
         session.take(name, exact(frame.value, columns), self._seconds, columns)
         found = {one.name: one.written for one in session.columns(_all(name))}
-        if found != {one: frame.columns[one] for one in columns}:
+        if not _same_types(found, {one: frame.columns[one] for one in columns}):
             _refuse(name)
         self._marks[name] = session.frame_mark(name, columns, self._seconds)
         digest = hashlib.sha256(repr(sorted(found.items())).encode())
@@ -363,6 +363,14 @@ class FramesConnection(CopiedReading):
 
 def _all(name: str) -> str:
     return f"SELECT * FROM {named(name)}"  # noqa: S608  quoted
+
+
+def _same_types(found: Mapping[str, str], began: Mapping[str, str]) -> bool:
+    """Whether columns have the types they began with: a decimal of more digits is one still."""
+    return found.keys() == began.keys() and all(
+        one == began[name] or (one.startswith("DECIMAL(") and began[name].startswith("DECIMAL("))
+        for name, one in found.items()
+    )
 
 
 def _refuse(name: str) -> NoReturn:

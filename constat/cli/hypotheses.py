@@ -334,7 +334,9 @@ def _shown(change: Change) -> str:
     if change.kind == "changed":
         return f"changed: {change.before} became {change.after}"
     if change.kind == "became unknown":
-        return f"became unknown: {change.predicate} {change.before}".rstrip()
+        return f"became unknown: {change.before or f'{change.after}, which did not hold'}"
+    if change.kind == "became known":
+        return f"became known: {change.after or f'{change.before} does not hold'}"
     return f"{change.kind}: {change.after or change.before}"
 
 

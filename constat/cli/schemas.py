@@ -1705,8 +1705,12 @@ class WhatIfChange(TypedDict):
         Literal["appeared", "vanished", "changed", "became unknown", "became known"], "How."
     ]
     predicate: Annotated[str, "The predicate."]
-    before: Annotated[str | None, "The row as it is."]
-    after: Annotated[str | None, "The row as supposed."]
+    before: Annotated[
+        str | None, "The row as it is; one that became known here if it does not hold."
+    ]
+    after: Annotated[
+        str | None, "The row as supposed; one that became unknown here if it did not hold."
+    ]
 
 
 class WhatIfResult(TypedDict):

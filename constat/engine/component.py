@@ -31,8 +31,10 @@ def start(rule: RulePlan, keys: Iterable[Row]) -> Batch:
     return Batch(bindings)
 
 
-def heads(rule: RulePlan, batch: Batch, state: State) -> tuple[set[Row], list[tuple[OpenRow, int]]]:
-    """The head rows of a finished batch: certain ones and weaker ones.
+def heads(
+    rule: RulePlan, batch: Batch, state: State
+) -> tuple[dict[Row, None], list[tuple[OpenRow, int]]]:
+    """The head rows of a finished batch: certain ones and weaker ones, in the order found.
 
     An assumed rule gives no certain rows.
     """
@@ -40,15 +42,15 @@ def heads(rule: RulePlan, batch: Batch, state: State) -> tuple[set[Row], list[tu
     weak = [(_open_row(rule, binding, state), strength) for binding, strength in over(batch.weak)]
     if all(isinstance(one, Slot) for one in rule.head):
         getter = tuple_getter([one.place for one in rule.head if isinstance(one, Slot)])
-        sure = set(map(getter, over(batch.sure)))
+        sure = dict.fromkeys(map(getter, over(batch.sure)))
     else:
         rows = [_open_row(rule, binding, state) for binding in over(batch.sure)]
-        sure = {row for row in rows if OPEN not in row}
+        sure = dict.fromkeys(row for row in rows if OPEN not in row)
         weak.extend((row, POSSIBLE) for row in rows if OPEN in row)
     if rule.assumed:
         weak.extend((row, ACCEPTED) for row in sure)
         weak = [(row, min(strength, ACCEPTED)) for row, strength in weak]
-        sure = set()
+        sure = {}
     weak = [(row, min(strength, POSSIBLE) if OPEN in row else strength) for row, strength in weak]
     return sure, weak  # type: ignore[return-value]  # certain bindings hold no placeholder
 
@@ -115,7 +117,7 @@ class _Stage:
 class _Added:
     """Rows that came in this round and are not visible yet."""
 
-    sure: set[Row] = field(default_factory=set)
+    sure: dict[Row, None] = field(default_factory=dict)
     weak: dict[OpenRow, int] = field(default_factory=dict)
 
 
@@ -307,7 +309,8 @@ class Component:
         sure, weak = heads(rule, batch, self._state)
         added = self._added[predicate]
         relation = self._state.relation(predicate)
-        added.sure |= sure.difference(relation.sure)
+        known = relation.sure
+        added.sure |= dict.fromkeys([row for row in sure if row not in known])
         for row, strength in weak:
             # What is wholly open in a recursion would be spelled out pair by pair.
             if strength > added.weak.get(row, ABSENT) and not relation.says(row, strength):

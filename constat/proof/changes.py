@@ -39,7 +39,8 @@ class Change:
 
     ``kind`` is ``appeared``, ``vanished``, ``changed`` (another value for the same key), ``became
     unknown`` or ``became known``.  ``before`` and ``after`` are rows as goals; one of them is empty
-    where there is none.
+    where there is none.  What became unknown stands in ``before`` if it held, else in
+    ``after``; what became known in ``after`` if it holds, else in ``before``.
     """
 
     kind: str
@@ -148,9 +149,11 @@ class _Comparison:
             return None
         match was, now:
             case (_, "unknown"):
-                return Change("became unknown", name, shown if was == _HOLDS else "", "")
+                held = was == _HOLDS
+                return Change("became unknown", name, shown if held else "", "" if held else shown)
             case ("unknown", _):
-                return Change("became known", name, "", shown if now == _HOLDS else "")
+                holds = now == _HOLDS
+                return Change("became known", name, "" if holds else shown, shown if holds else "")
             case ("holds", _) if row in pairs:
                 other = print_row(self.predicate, pairs[row])
                 return Change("changed", name, shown, other)

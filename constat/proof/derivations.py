@@ -344,7 +344,7 @@ class Ways:
                 if way is not None:
                     # A possible row beside the certain one may lead to the same instance again.
                     instances.setdefault(tuple(binding), way)
-            # An engine may keep rows in sets: in order, so that of equal ways the same one is taken.
+            # In order, so that of equal ways it is always the same one that is taken.
             found += [way for _, way in sorted(instances.items(), key=lambda one: str(one[0]))]
         return found
 

@@ -35,7 +35,7 @@ def rule(
 def fired(plan: RulePlan, batch: Batch) -> tuple[set[Row], list[tuple[OpenRow, int]]]:
     known = State(program(RULES), {}, Limits(), ignore_event)
     sure, weak = heads(plan, batch, known)
-    return sure, weak
+    return set(sure), weak
 
 
 def test_bindings_begin_with_the_key_and_the_constants() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -281,3 +284,47 @@ def test_many_answers_are_proved_in_one_certificate() -> None:
     tables = vip_tables(customer=Table(customers), order_line=Table(lines), tier=Table())
     decision = ask(analysed(VIP), "is_vip(?c)", tables)
     assert len(decision.answers) == 199
+
+
+PRINTS = """
+import json
+from constat.analysis import check_goal
+from constat.syntax import parse_goal
+from tests.language.verdicts import RUN
+from tests.language.worlds_of_text import program, world
+from tests.proof.asking import HEADER, certificate
+from tests.property.tables import tables
+from constat.engine import LazyEngine
+from constat.evaluation import Limits
+from constat.proof import decide
+for case in RUN[::6]:
+    rules = program(case.rules)
+    given = tables(rules, world(rules, case.facts))
+    for one in case.expectations[:1]:
+        goal = check_goal(parse_goal(one.goal, rules.program), rules)
+        made = certificate(decide(LazyEngine(), rules, goal, given, Limits(), exhaust=True))
+        print(case.name, one.goal, json.loads(made)["identity"])
+facts = "".join(f'p({n}, "n{n}").' for n in range(7))
+rules = program(
+    HEADER + '.decl p(id: number, name: symbol)\\n' + facts + '\\n.decl nm(n: symbol)\\n'
+    'nm(?n) :- p(_, ?n).\\n.decl k(n: number)\\nk(?n) :- ?n = count : { nm(_) }.'
+)
+goal = check_goal(parse_goal("k(7)", rules.program), rules)
+print(json.loads(certificate(decide(LazyEngine(), rules, goal, {}, Limits())))["identity"])
+"""
+
+
+def test_an_identity_does_not_depend_on_hashes() -> None:
+    seeds = ("1", "2", "5")
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", PRINTS],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in seeds
+    }
+    (lines,) = found
+    assert lines.count("sha256:") > 20

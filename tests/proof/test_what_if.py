@@ -148,3 +148,17 @@ def test_rows_that_there_was_no_time_for_are_counted() -> None:
     late = Clock(until=-1.0)
     found = compare(*sides, program.program.predicates, ("ok", "deep"), late)
     assert (found.listed, found.uncompared) == ((), 2)
+
+
+def test_what_became_known_or_unknown_is_named_whether_it_holds_or_not() -> None:
+    program = analysed(GATED)
+    known = {"gate": Table((("C1",),)), "row": Table()}
+    unknown = {"gate": Table((("C1",),)), "row": Table(silent=True)}
+    predicates = program.program.predicates
+    sides = world(program, unknown), world(program, known)
+    found = compare(*sides, predicates, ("ok",)).listed
+    assert [(one.kind, one.before, one.after) for one in found] == [("became known", "ok(C1)", "")]
+    found = compare(*reversed(sides), predicates, ("ok",)).listed
+    assert [(one.kind, one.before, one.after) for one in found] == [
+        ("became unknown", "", "ok(C1)")
+    ]

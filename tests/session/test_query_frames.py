@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from constat import Session
+from constat import Session, Verdict
 from tests.session.querying import THINGS, make_project
 
 if TYPE_CHECKING:
@@ -77,3 +77,16 @@ def test_pandas_is_loaded_for_frames_only(still_shop: Path) -> None:
         "assert len(answers.to_pandas()) == len(answers)\n"
     )
     subprocess.run([sys.executable, "-c", program, str(still_shop)], check=True)
+
+
+def test_a_decimal_of_more_digits_is_a_changed_value_and_no_other_column() -> None:
+
+    frame = pd.DataFrame({"a": [Decimal("1.5"), Decimal("2.5")]})
+    with Session(rules=".decl k(a: Decimal)\nk(?a) :- x(?a).", facts={"x": frame}) as session:
+        assert session.prove("k(1.5)").verdict is Verdict.PROVED
+        for changed in ("100.5", "0.125", "123456789.123456"):
+            frame.loc[0, "a"] = Decimal(changed)
+            assert session.prove(f"k({changed})").verdict is Verdict.PROVED
+            assert session.prove("k(1.5)").verdict is Verdict.DISPROVED
+        frame["a"] = ["one", "two"]
+        assert session.prove("k(1.5)").verdict is Verdict.UNRESOLVED
