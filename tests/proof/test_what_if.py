@@ -155,10 +155,10 @@ def test_what_became_known_or_unknown_is_named_whether_it_holds_or_not() -> None
     known = {"gate": Table((("C1",),)), "row": Table()}
     unknown = {"gate": Table((("C1",),)), "row": Table(silent=True)}
     predicates = program.program.predicates
-    sides = world(program, unknown), world(program, known)
-    found = compare(*sides, predicates, ("ok",)).listed
+    before, after = world(program, unknown), world(program, known)
+    found = compare(before, after, predicates, ("ok",)).listed
     assert [(one.kind, one.before, one.after) for one in found] == [("became known", "ok(C1)", "")]
-    found = compare(*reversed(sides), predicates, ("ok",)).listed
+    found = compare(after, before, predicates, ("ok",)).listed
     assert [(one.kind, one.before, one.after) for one in found] == [
         ("became unknown", "", "ok(C1)")
     ]
