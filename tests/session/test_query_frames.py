@@ -85,7 +85,7 @@ def test_a_decimal_of_more_digits_is_a_changed_value_and_no_other_column() -> No
     with Session(rules=".decl k(a: Decimal)\nk(?a) :- x(?a).", facts={"x": frame}) as session:
         assert session.prove("k(1.5)").verdict is Verdict.PROVED
         for changed in ("100.5", "0.125", "123456789.123456"):
-            frame["a"] = [Decimal(changed), Decimal("2.5")]
+            frame["a"] = pd.Series([Decimal(changed), Decimal("2.5")])
             assert session.prove(f"k({changed})").verdict is Verdict.PROVED
             assert session.prove("k(1.5)").verdict is Verdict.DISPROVED
         frame["a"] = ["one", "two"]
