@@ -308,7 +308,7 @@ class Chain:
         names = [one.name for one in declared.columns]
         kept = [one for one in names if one not in empty]
         if not declared.key or any(names[place] in empty for place in declared.key):
-            return "a rule that names the columns that count, and writes `_` for the others"
+            return "name the columns that count, and write `_` for the others"
         head = ", ".join(f"?{one}" for one in kept)
         named = ", ".join(f"{one} = ?{one}" for one in kept)
         return f"`{relation}_({head}) :- {relation}({named}).`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,11 @@ RULES = """
 @[key = unit_id]
 .decl unit(unit_id: number, name: symbol, @[null = {null}] parent: number)
 .input unit(source = "units", query = "SELECT unit_id, name, parent FROM unit")
+"""
+LOOSE = """
+.pragma "constat" "0.1"
+.decl t(a: number, @[null = none] b: number, @[null = none] d: number)
+.input t(source = "units", query = "SELECT a, b, d FROM t")
 """
 CONFIGURATION = """
 project: units
@@ -141,3 +147,48 @@ def test_the_proof_looks_whether_a_row_without_a_value_has_come(
             explored = session.solve("what?", plan=plan(made))
         assert explored.certificate == b"", made
         assert explored.verdict is not Verdict.PROVED
+
+
+QUERIES = (
+    ("found(n: number)", "SELECT count(*) FROM t"),
+    ("found(n: number, s: number)", "SELECT count(b), coalesce(sum(b), 0) FROM t"),
+    ("found(a: number)", "SELECT DISTINCT a FROM t"),
+    ("found(a: number)", "SELECT DISTINCT a FROM t WHERE b IS NULL OR d > 1"),
+    ("found(a: number, n: number)", "SELECT a, count(*) FROM t GROUP BY a"),
+    (
+        "found(a: number, n: number)",
+        "SELECT x.a, count(y.a) FROM t AS x LEFT JOIN t AS y ON y.a = x.b GROUP BY x.a",
+    ),
+)
+
+
+def test_a_select_gives_what_it_gives_over_the_table_or_nothing(tmp_path: Path) -> None:
+    """Without a key, rows that lack a value may be equal to others in all that they have."""
+    chance = random.Random(11)
+    for number in range(3):
+        missing = (0.3, 0.0, 0.1)[number]
+        cells = [chance.choices(range(3), k=3) for _ in range(chance.randrange(2, 9))]
+        drawn = [
+            [a, *(None if chance.random() < missing else c for c in more)] for a, *more in cells
+        ]
+        rows = sorted({(a, b, d) for a, b, d in drawn}, key=str)
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "constat.yaml").write_text(CONFIGURATION)
+        (folder / "units.dl").write_text(LOOSE)
+        with closing(sqlite3.connect(folder / "units.sqlite")) as raw:
+            raw.execute("CREATE TABLE t (a INTEGER, b INTEGER, d INTEGER)")
+            raw.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+            raw.commit()
+            wanted = [sorted(raw.execute(text)) for _, text in QUERIES]
+        whole = all(None not in row for row in rows)
+        asked = [*zip(QUERIES, wanted, strict=True)]
+        for (output, text), right in chance.sample(asked, 3 if whole else 2):
+            made = step(output, sql=text)
+            if not whole:
+                assert "has rows without a value" in refused(folder, made), (rows, text)
+                continue
+            with Session(folder) as session:
+                explored = session.solve("what?", plan=plan(made))
+            assert sorted(explored.rows) == right, (rows, text)
+            assert check_certificate(explored.certificate).accepted
