@@ -518,7 +518,7 @@ def answers() -> dict[str, Schema]:
         }
         for name, text in _ANSWERS.items()
     }
-    cut = _members("text text, left number, reference text")
+    cut = _members("text text, left number, reference text?")
     whole = {
         "type": "object",
         "properties": {one: _kind(word) for one, word in cut.items()},

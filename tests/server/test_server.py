@@ -548,6 +548,58 @@ def test_a_field_answers_what_its_operation_answers(still_shop: Path) -> None:
     assert lines[0]["who"] == "viewer"
 
 
+ASKED: dict[str, str] = {
+    **{name: 'goal: "is_vip(C001)"' for name in ("prove", "why")},
+    **{name: 'goal: "is_vip(C002)"' for name in ("whyNot", "whatIf", "missing")},
+    "query": 'query: "is_vip(?c)", most: 1',
+    "everybody": 'query: "is_vip(?c)", most: 1',
+    "more": 'cursor: "@cursor"',
+    "verify": 'certificate: "@certificate"',
+    "export": 'certificate: "@certificate", to: "html"',
+    "diff": 'before: "@certificate"',
+    "readOn": 'reference: "@certificate"',
+    "complete": 'text: "is_v"',
+    "search": 'words: "customer"',
+    "check": 'rules: ".decl p(x: number)"',
+    "review": 'name: "@draft"',
+}
+"""What the operations that only read are asked here; the others take nothing they need."""
+
+
+def everything(kind: Any) -> str:  # noqa: ANN401  a type of the extra
+    """Ask for all fields of a type."""
+    import graphql  # noqa: PLC0415  the extra may be absent
+
+    named = graphql.get_named_type(kind)
+    if not isinstance(named, graphql.GraphQLObjectType):
+        return ""
+    return f"{{ {' '.join(f'{n} {everything(one.type)}' for n, one in named.fields.items())} }}"
+
+
+def test_all_fields_of_what_is_read_have_data(shop: Path) -> None:
+    """A field that is null where it may not be takes the whole answer with it."""
+    import graphql  # noqa: PLC0415  the extra may be absent
+
+    fields = graphql.build_schema(graph.schema_text()).type_map["Query"].fields
+    documents = {
+        name: f"{{ {name}{f'({ASKED[name]})' if name in ASKED else ''} {everything(one.type)} }}"
+        for name, one in fields.items()
+    }
+
+    async def work(client: httpx2.AsyncClient) -> None:
+        drafted = """mutation { draft(goal: "big(C001)", purpose: "to see",
+            rules: ".decl big(c: symbol)\\nbig(?c) :- is_vip(?c).") { draft } }"""
+        known = {"draft": (await graphed(client, drafted, "analyst"))["data"]["draft"]["draft"]}
+        for name, document in documents.items():
+            asked = re.sub(r"@(\w+)", lambda found: known[found[1]], document)
+            answer = await graphed(client, asked, "admin")
+            assert "errors" not in answer, (name, answer["errors"])
+            for one in ("certificate", "cursor"):
+                known[one] = answer["data"][name].get(one) or known.get(one, "")
+
+    served(shop, work)
+
+
 def test_fields_of_a_document_are_answered_in_its_order(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
