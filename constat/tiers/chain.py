@@ -36,6 +36,7 @@ from constat.tiers.tier import (
     rows_as_read,
     rows_for,
     stated_by,
+    without_states,
 )
 from constat.tiers.user import USER
 
@@ -91,6 +92,7 @@ class Chain:
         self._seen = -1
         self._fills = False
         self._may_fill = False
+        self._names_states = True
         # Of one predicate more columns may be read for one goal than for another.
         self._others: dict[_Read, Chain] = {}
 
@@ -121,6 +123,15 @@ class Chain:
         """Give the same predicate, where that word counts for who accepts it (semantics 26e)."""
         other = self._copied()
         other._fills, other._kept = True, None  # noqa: SLF001  a copy of our own
+        return other
+
+    def nameless(self) -> Chain:
+        """Give the same predicate, whose evidence names no state of its source.
+
+        That state is also one of what others alone may see.
+        """
+        other = self._copied()
+        other._names_states = False  # noqa: SLF001  a copy of our own
         return other
 
     @property
@@ -207,7 +218,10 @@ class Chain:
         stated = self._user.answer(demand)
         if stated.portions or stated.openings:
             return None
-        return tier.as_relation(demand.predicate, most_rows, demand.ranges)
+        found = tier.as_relation(demand.predicate, most_rows, demand.ranges)
+        if found is None or self._names_states:
+            return found
+        return replace(found, evidence=replace(found.evidence, snapshot=None))
 
     def served(self, demand: Demand, *, cheaply: bool) -> Served | str:
         """Say how a server gives all rows, where its database alone tells them; or why not."""
@@ -221,7 +235,10 @@ class Chain:
         stated = self._user.answer(demand)
         if stated.portions or stated.openings:
             return "somebody has stated facts of it"
-        return tier.served(demand.predicate, cheaply=cheaply)
+        found = tier.served(demand.predicate, cheaply=cheaply)
+        if isinstance(found, str) or self._names_states:
+            return found
+        return replace(found, evidence=replace(found.evidence, snapshot=None))
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""
@@ -229,6 +246,8 @@ class Chain:
         if chain is not self:
             return chain.answer(demand)
         answer = self._passing(demand) if demand.passing else self._answer(demand)
+        if not self._names_states:
+            answer = without_states(answer)
         return answer if self._kept is None else self._kept.labelled(answer)
 
     def _passing(self, demand: Demand) -> Answer:
@@ -374,6 +393,10 @@ class Chain:
             chain.authorities,
             (*chain.conflicts, *_told_conflicts(shadowing)),
         )
+
+    def stated(self, demand: Demand) -> tuple[Portion, ...]:
+        """Give what people state of some keys, whatever the source says of them."""
+        return self._users(demand).portions
 
     def _stated(self, demand: Demand) -> TierAnswer:
         """Give what people state, and what is supposed that they do."""

@@ -21,9 +21,11 @@ from constat.catalog.connection import Shown
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Answer, Demand, Opening, Origin, Portion
 from constat.logic import OPEN, Kind, NullCell, NullPolicy, format_value
+from constat.tiers.chain import Chain
 from constat.tiers.declarations import uses_certificates
 from constat.tiers.tier import (
     content_hash,
+    has_null,
     key_of,
     matched_keys,
     may_be_any,
@@ -66,7 +68,8 @@ def _seen(inner: ExternalPredicate, predicate: Predicate, sight: Sight) -> Exter
     if found is None:
         return _Closed(sight.role)
     if found.everything and not uses_certificates(predicate):
-        return inner
+        # The state of a source is that of its hidden rows, too.
+        return inner.nameless() if isinstance(inner, Chain) else inner
     return _Restricted(inner, predicate, found, sight)
 
 
@@ -185,6 +188,7 @@ class _Restricted:
             if (found := self._portion(one, demand, openings)) is not None
         ]
         doubted = self._openings(inner, columns, set(keys), openings)
+        doubted |= self._half_said(demand, columns, keys)
         for row in (row for one in inner.portions for row in one.rows if self._may_be_shown(row)):
             doubted.update(matched_keys(row, columns, set(keys)))
         answered = set()
@@ -229,6 +233,30 @@ class _Restricted:
         rest = list(product(*(known[place] for place in more)))
         every = ((*key, *values) for key in keys for values in rest)
         return wider, tuple(tuple(one[n] for n in order) for one in every)
+
+    def _half_said(
+        self, demand: Demand, columns: tuple[int, ...], keys: tuple[Row, ...]
+    ) -> set[Row]:
+        """Give the keys of what people state without saying whether it is shown.
+
+        A hidden row of its key would stand against it: it may be shown until a shown row does.
+        """
+        unique = self._declared.key
+        if not (keys and self._wanted and unique and isinstance(self._inner, Chain)):
+            return set()
+        asked = replace(
+            demand, predicate=self._looking(demand.predicate), columns=columns, keys=keys, ranges=()
+        )
+        told = [row for one in self._inner.stated(asked) for row in one.rows]
+        said = [row for row in told if self._may_be_shown(row)]
+        if not said:
+            return set()
+        of = dict.fromkeys(key_of(row, unique) for row in said if not has_null(row, unique))
+        found = self._inner.answer(replace(asked, columns=unique, keys=tuple(of), only=True))
+        rows = (row for one in found.portions for row in one.rows if self._is_shown(row))
+        settled = {key_of(row, unique) for row in rows}
+        left = (row for row in said if key_of(row, unique) not in settled)
+        return {key for row in left for key in matched_keys(row, columns, set(keys))}
 
     def _looking(self, predicate: Predicate) -> Predicate:
         """Give the predicate as it is read to see whose rows these are."""

@@ -8,7 +8,7 @@ import operator
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
 from constat.evaluation import (
     UNTIMED,
+    Answer,
     Assumption,
     Demand,
     Evidence,
@@ -269,6 +270,32 @@ def rows_for(
             if key_in(row) in wanted_keys
             or (has_null(row, columns) and matched_keys(row, columns, wanted_keys))
         ]
+    )
+
+
+def without_states(answer: Answer) -> Answer:
+    """Give an answer whose evidence names no state of a source."""
+    told: dict[int, Evidence] = {}
+
+    def nameless(one: Evidence) -> Evidence:
+        if id(one) not in told:
+            fills = one.fills
+            if fills is not None:
+                fills = replace(fills, evidence=nameless(fills.evidence))
+            told[id(one)] = replace(one, snapshot=None, fills=fills)
+        return told[id(one)]
+
+    def portion(one: Portion) -> Portion:
+        return replace(one, evidence=nameless(one.evidence))
+
+    return replace(
+        answer,
+        portions=tuple(map(portion, answer.portions)),
+        openings=tuple(
+            one if one.filled is None else replace(one, filled=portion(one.filled))
+            for one in answer.openings
+        ),
+        authorities=tuple(map(nameless, answer.authorities)),
     )
 
 
