@@ -97,7 +97,9 @@ def made(seed: int) -> Case:
     rules = rules.replace("NULL", f"@[null = {nulls}] " if nulls else "")
     rules = rules.replace("REGION", chance.choice(["region", "region", "lower(region)"]))
     of_claim = chance.choice([None, None, ("id", "region", "city"), ("id", "city", "owner")])
-    of_charge = chance.choice([{}, {"region": SHOWN}, {"region": ("north",)}])
+    of_charge: Mapping[str, tuple[str, ...]] = chance.choice(
+        [{}, {"region": SHOWN}, {"region": ("north",)}]
+    )
     rights = {"claim": SightOf({"region": SHOWN}, of_claim), "charge": SightOf(of_charge)}
     stated = [_fact(chance) for _ in range(chance.choice([0, 1, 1, 2]))]
     taken = {int(one[len("claim(id = ")]) for one in stated if re.search("north|west", one)}
