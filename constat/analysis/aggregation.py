@@ -313,7 +313,8 @@ def _dropped(atom: Atom, column: str, name: str, aggregate: Aggregate, rule: Rul
         atom.span or rule.span,
         label=f"`{name}` asks for a value of {column}",
         note=f"{column} is `null = none`: where there is no value, a name matches nothing",
-        help=f"write `_` in place of `{name}`; or, if these rows are to be left out, use the name",
+        help=f"write `_` in place of `{name}`; or, if these rows are to be left out, say so: "
+        f"add `{name} = {name}`",
         severity=Severity.WARNING,
     )
 

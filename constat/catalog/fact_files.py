@@ -455,7 +455,9 @@ def _wrong_cell(
                 f"line {number} of `{fact_file.shown}`: column `{column.name}` "
                 f"is a {column.type_name}, and its cell {reason}",
                 span,
-                "correct the cell, or leave rows with empty cells out by "
+                "correct the cell"
+                if cell
+                else "correct the cell, or leave rows with empty cells out by "
                 f"`@[null = skip] {column.name}: {column.type_name}` in the declaration",
             )
     raise AssertionError("one of the cells has just failed")

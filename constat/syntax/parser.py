@@ -282,6 +282,9 @@ class TermParser(StructureParser):
         if self.kind == "name" and inner is not None and self.kinds[inner + 1] == ")":
             text = self.tokens.text[self.tokens.starts[self.position] : self.tokens.ends[inner]]
             self.fail(habits.counted_atom(self.tokens.span(start, inner + 1), text))
+        if self.kind == "name" and self.ahead() == ")":
+            span = self.tokens.span(start, self.position + 1)
+            self.fail(habits.counted_atom(span, f"{self.word}(...)"))
         if self.kind == "*" and self.ahead() == ")":
             # Analysis knows the rest of the rule, and says how its rows are counted.
             self.advance()
@@ -516,7 +519,9 @@ class TermParser(StructureParser):
         if word.casefold() == "null":
             self.fail(habits.null_habit(span, word, self._column_before()))
         if word.isascii():
-            self.report(habits.bare_name(span, word))
+            before = self.kinds[self.position - 2] if self.position > 1 else ""
+            compared = self.kind in COMPARISON_SIGNS and before in {",", ":-", "{", ";"}
+            self.report(habits.bare_name(span, word, compared=compared))
         return Constant(word, Kind.SYMBOL, span)
 
     def _column_before(self) -> str:

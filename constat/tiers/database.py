@@ -316,7 +316,7 @@ class RowReader:
         column = self._predicate.columns[place]
         if cell is not None:
             told = f"column {column.name} (declared {column.type_name}) {problem} {NO_VALUE}"
-            if column.kind not in {Kind.SYMBOL, Kind.STRUCTURE}:
+            if isinstance(cell, str) and column.kind not in {Kind.SYMBOL, Kind.STRUCTURE}:
                 told += f"; if it holds texts now, declare `{column.name}: symbol`"
             # Without a key every column tells rows apart, and so each of them is read.
             return told if self._predicate.key else f"{told}; {_WITH_A_KEY}"

@@ -25,10 +25,16 @@ GROUPED = regex(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
 _WILD = regex("[%_]")
 
 
-def bare_name(span: Span, name: str) -> Diagnostic:
-    """`Gold` or `gold` as an argument."""
+def bare_name(span: Span, name: str, *, compared: bool = False) -> Diagnostic:
+    """`Gold` or `gold` as an argument, or `gold = "yes"` where it is `compared`."""
     variable = name if name[:1].islower() else name.lower()
     advice = f"write `{quoted(shown(name))}` for the text or `?{shown(variable)}` for a variable"
+    if compared:
+        # Who writes it means a column; a text is hardly ever compared with another one.
+        advice = (
+            f"write `?{shown(variable)}` here, and in the atom of that column "
+            f"`{shown(name)} = ?{shown(variable)}`, or `?{shown(variable)}` in its place"
+        )
     if name.casefold() in TODAY_HABITS:
         advice = TODAY_EDIT
     elif name.casefold() in TRUTHS:
