@@ -147,7 +147,7 @@ def _identity(database: Database, project: Project) -> list[object]:
     where = str(project.folder)
     asker = database.asker
     told = () if asker is None else (asker.setting, asker.value, asker.role)
-    files = dict(database.files)
+    files = {name: one.identity for name, one in database.files.items()}
     return [database.name, database.kind, _address(database), options, files, where, *told]
 
 

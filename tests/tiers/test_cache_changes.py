@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constat import Session, Verdict
+from constat.tiers.cache import concerns
 from tests.tiers.building import declare, open_rows, rows
 from tests.tiers.kept import QUERY, TIER, Place, place
 
@@ -233,3 +235,20 @@ def test_kept_answers_say_what_the_tiers_would_say(
                     for assumed in (True, False):
                         assert rows(served, assumed=assumed) == rows(expected, assumed=assumed)
                     assert open_rows(served) == open_rows(expected)
+
+
+def test_answers_of_files_are_kept_until_their_form_changes(tmp_path: Path) -> None:
+    rules = (
+        '.decl a(x: number)\n.input a(source = "d", query = "SELECT x FROM t", max_age = "1h")\n'
+    )
+    (tmp_path / "rules.dl").write_text(rules)
+    (tmp_path / "t.csv").write_text("x\n1\n")
+    names = set()
+    for form in ("t.csv", "{file: t.csv}", '{file: t.csv, null: {x: "-"}}'):
+        text = f"rules: rules.dl\ndatabases: {{d: {{files: {{t: {form}}}}}}}\n"
+        (tmp_path / "constat.yaml").write_text(text)
+        with Session(tmp_path) as session:
+            assert session.prove("a(1)").verdict is Verdict.PROVED
+            predicate = session.program.program.predicates["a"]
+            names.add(concerns(predicate, session.project, "x"))
+    assert len(names) == 2
