@@ -240,6 +240,38 @@ def check_divisions(draft: Draft) -> None:
             draft.diagnostics.extend(_cut_short(one, rule) for one in _divisions(rule))
 
 
+def check_constant_comparisons(draft: Draft) -> None:
+    """Warn of a comparison of two constants, which is so for every row or for none."""
+    if draft.mode is Mode.SOUFFLE:
+        return
+    for rule in draft.rules:
+        for literal in rule.body:
+            inner = literal.body if isinstance(literal, Aggregate) else (literal,)
+            for one in inner:
+                if isinstance(one, Comparison) and one.span is not None and _is_settled(one):
+                    draft.diagnostics.append(_settled(one))
+
+
+def _is_settled(comparison: Comparison) -> bool:
+    left, right = comparison.left, comparison.right
+    # Two kinds are an error already.
+    if not isinstance(left, Constant) or not isinstance(right, Constant):
+        return False
+    return left.kind is right.kind
+
+
+def _settled(comparison: Comparison) -> Diagnostic:
+    return Diagnostic(
+        "C0252",
+        f"`{print_literal(comparison)}` compares two constants",
+        comparison.span,
+        label="the same for every row",
+        note="what stands in quotes is a text and no column",
+        help="compare a variable: `?x` in the place of a column, and `?x` here; or leave it out",
+        severity=Severity.WARNING,
+    )
+
+
 def refused_in_drafts(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Give those warnings as errors that a draft of a model must not leave in."""
     return [replace(one, severity=Severity.ERROR) for one in diagnostics if one.code == _CODE]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from constat.analysis.aggregation import (
     check_aggregates,
+    check_constant_comparisons,
     check_divisions,
     check_dropped_rows,
     without_shadows,
@@ -42,6 +43,7 @@ PASSES: tuple[Pass, ...] = (
     infer_kinds,  # needs the kinds of columns; gives typed rules
     check_subtypes,  # needs typed rules: constructors that know their types
     check_divisions,  # needs typed rules, as they were written
+    check_constant_comparisons,  # needs typed rules, as they were written
     check_nulls,  # needs declarations
     check_dropped_rows,  # needs declarations and typed rules
     open_structures,  # needs typed rules, and all that looks at them as they were written before

@@ -59,3 +59,10 @@ def test_a_cell_that_is_no_text_is_not_told_to_be_declared_as_one() -> None:
         text = session.prove("k(1)").explain()
     assert "C0525" in text
     assert "holds texts" not in text
+
+
+def test_two_constants_that_are_compared_are_told() -> None:
+    for compared in ('"who" = "a"', "1 < 2"):
+        (one,) = told(f"found(?id) :- bill(id = ?id), {compared}.")
+        assert (one.code, one.severity.value) == ("C0252", "warning")
+    assert told('found(?id) :- bill(?id, ?who), ?who = "a".') == []
