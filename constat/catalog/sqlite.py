@@ -463,10 +463,12 @@ class SqliteConnection:
         """Choose the columns to send by the affinities of the stored columns.
 
         A condition on the type of cells finds no rows by an index: where a table has no cell that
-        is no value, nothing is said of them.
+        is no value, nothing is said of them: unless that would tell of rows that are hidden.
         """
         tables = self.tables()
         found = choose_pushes(guarded, tables, demand, nulls_matter)
+        if demand.only:
+            return found
         return tuple(
             one if self._may_be_strange(guarded, tables, one) else replace(one, besides="")
             for one in found

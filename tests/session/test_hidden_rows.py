@@ -237,6 +237,13 @@ SOUTH = (2, "south", "Graz", 5)
     [
         pytest.param("", (2, "south", "Bonn", 5), ["seen(Bonn)"], ["PROVED"], id="its query"),
         pytest.param(
+            "",
+            (2, "south", b"Bonn", "five"),
+            ["seen(Bonn)", "claim(_, _, Ulm, _)", "claim(_, north, _, 5)"],
+            ["PROVED", "UNRESOLVED", "PROVED"],
+            id="a condition on cells that are no values",
+        ),
+        pytest.param(
             "claim(id = 1, region = north)",
             (2, "south", "Ulm", 5),
             ["seen(Ulm)", "claim(1, _, Bonn, _)"],
