@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 import struct
 import time
@@ -74,7 +75,7 @@ def choose_pushes(
         column = _column(guarded, tables, position)
         safe = column is not None and column.never_null and not guarded.joined
         nullable = position in nulls_matter and not safe
-        comparand, besides = _comparand(kinds[position], column), _NO_VALUES[kinds[position]]
+        comparand, besides = _comparand(kinds[position], column), NO_VALUES[kinds[position]]
         found.append(Push(position, comparand, nullable, besides=besides))
     return tuple(found)
 
@@ -86,7 +87,7 @@ _NO_INTEGER: Final = (
     " OR typeof({0}) = 'text' AND (length(CAST({0} AS BLOB)) NOT BETWEEN 1 AND 18"
     " OR {0} GLOB '*[^0-9]*' OR instr({0}, char(0)) > 0)"
 )
-_NO_VALUES: Final = MappingProxyType(
+NO_VALUES: Final = MappingProxyType(
     {
         Kind.NUMBER: _NO_INTEGER,
         Kind.UNSIGNED: f"{_NO_INTEGER} OR {{0}} < 0",
@@ -145,6 +146,16 @@ def _affinity(declared: str) -> str | None:
     if not name or "BLOB" in name:
         return "BLOB"
     return "REAL" if any(part in name for part in ("REAL", "FLOA", "DOUB")) else "NUMERIC"
+
+
+# The same, or a little more, as is quickly looked for in all rows.
+LOOKS: Final = MappingProxyType(
+    {
+        Kind.NUMBER: "({0} | 0) <> {0} COLLATE BINARY",
+        Kind.UNSIGNED: "({0} | 0) <> {0} COLLATE BINARY OR {0} < 0",
+        Kind.SYMBOL: NO_VALUES[Kind.SYMBOL],
+    }
+)
 
 
 # When a process closes any descriptor of a file, POSIX drops all locks that the process has on
@@ -280,6 +291,7 @@ class SqliteConnection:
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
         self._looked_at: object = None
         self._strange: dict[str, bool] = {}
+        self._row_numbers: set[tuple[str, str]] = set()
         self.snapshot: str | None = None
         self._locked: Mark | None = None
         self._file = _identity(path)
@@ -426,6 +438,7 @@ class SqliteConnection:
             # A virtual table is built on first use, in ways that no query may: build them here.
             self._own("SELECT count(*) FROM json_each('[]')")
             listed = self._own_rows("SELECT name, type, sql FROM sqlite_master")
+            self._row_numbers.clear()
             found = {
                 str(name).lower(): self._table(str(name), str(kind), str(sql))
                 for name, kind, sql in listed
@@ -469,23 +482,25 @@ class SqliteConnection:
         found = choose_pushes(guarded, tables, demand, nulls_matter)
         if demand.only:
             return found
+        kinds = demand.predicate.kinds
         return tuple(
-            one if self._may_be_strange(guarded, tables, one) else replace(one, besides="")
+            one
+            if self._may_be_strange(_stored(guarded, tables, one.position), kinds[one.position])
+            else replace(one, besides="")
             for one in found
         )
 
-    def _may_be_strange(
-        self, guarded: Guarded, tables: Mapping[str, SourceTable], push: Push
-    ) -> bool:
-        """Tell whether the stored column has a cell that is no value; looked at once a state."""
-        stored = _stored(guarded, tables, push.position)
+    def _may_be_strange(self, stored: tuple[str, SourceColumn] | None, kind: Kind) -> bool:
+        """Tell whether a stored column has a cell that is no value; looked at once a state."""
         if stored is None:
             return True
+        if kind is Kind.NUMBER and (stored[0], stored[1].name) in self._row_numbers:
+            return False
         state = self._own("PRAGMA data_version")[0], self._tables and self._tables[0]
         if self._looked_at != state:
             self._looked_at = state
             self._strange.clear()
-        condition = push.besides.format(f"t.{_quoted(stored[1].name)}")
+        condition = LOOKS[kind].format(f"t.{_quoted(stored[1].name)}")
         asked = f"SELECT EXISTS (SELECT 1 FROM {_quoted(stored[0])} AS t WHERE {condition})"  # noqa: S608  names of the source, quoted
         if asked not in self._strange:
             try:
@@ -636,6 +651,13 @@ class SqliteConnection:
             found = []
         plain = kind == "table" and not sql.lstrip().upper().startswith("CREATE VIRTUAL")
         integer_key = sum(bool(pk) for *_, pk in found) == 1
+        # What counts rows holds integers alone: not so in tables without, or if it counts downward.
+        if plain and integer_key and not re.search(r"\b(WITHOUT|DESC)\b", sql, re.IGNORECASE):
+            self._row_numbers |= {
+                (name, str(column).lower())
+                for column, declared, _, pk in found
+                if pk and str(declared).upper() == "INTEGER"
+            }
         columns = tuple(
             SourceColumn(
                 str(column).lower(),

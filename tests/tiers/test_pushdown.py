@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.logic import OPEN
+from constat.catalog.connection import read_cell
+from constat.catalog.sqlite import LOOKS, NO_VALUES
+from constat.logic import OPEN, Kind
 from tests.tiers.building import Setting, declare, open_rows, rows, setting
 
 if TYPE_CHECKING:
@@ -104,6 +107,30 @@ def may_be(opening: Opening, columns: tuple[int, ...], key: Row) -> bool:
         for column, value in zip(columns, key, strict=True)
         for slot in (opening.row[column],)
     )
+
+
+ODD: tuple[object, ...] = (
+    *TEXTS, 12, 12.0, 0.5, -0.0, 1e300, 9.3e18, float("inf"), 9223372036854774784.0,
+    float(2**63), float(-(2**63)), 2**63 - 1, -(2**63), -5, -5.0, b"1", b"a", b"", "12\0a", "a\0",
+    "9" * 18, "9" * 19, "\t12", "Inf", "1_000", "\u0663", "12\xa0", "-12", "+5", "--5", "5-",
+    "0" * 20 + "12", str(2**64 - 1), str(2**64),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NO_VALUES)
+@pytest.mark.parametrize("declared", TYPES)
+def test_a_cell_that_is_no_value_is_looked_for_and_comes(declared: str, kind: Kind) -> None:
+    for collation in COLLATIONS:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute(f"CREATE TABLE t (a {declared} {collation})")
+            connection.executemany("INSERT INTO t VALUES (?)", [(one,) for one in ODD])
+            conditions = [f"({one[kind].format('a')})" for one in (NO_VALUES, LOOKS)]
+            found = connection.execute(f"SELECT a, {', '.join(conditions)} FROM t").fetchall()
+        for cell, *told in found:
+            try:
+                read_cell(cell, kind)
+            except ValueError:
+                assert told == [1, 1], cell
 
 
 @settings(max_examples=settings().max_examples * 3)
