@@ -254,10 +254,10 @@ def check_constant_comparisons(draft: Draft) -> None:
 
 def _is_settled(comparison: Comparison) -> bool:
     left, right = comparison.left, comparison.right
-    # Two kinds are an error already.
+    # Two kinds are an error already, and so are structures that nothing gives a type.
     if not isinstance(left, Constant) or not isinstance(right, Constant):
         return False
-    return left.kind is right.kind
+    return left.kind is right.kind is not Kind.STRUCTURE
 
 
 def _settled(comparison: Comparison) -> Diagnostic:

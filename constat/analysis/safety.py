@@ -88,7 +88,10 @@ def in_negation(rule: Rule, variable: Variable, atom: Atom) -> Diagnostic:
 
 
 def _denied_rule(rule: Rule, variable: Variable, atom: Atom) -> str:
-    """Write a rule for what is denied, with the comparisons that the variable stands in."""
+    """Write a rule for what is denied, with the comparisons that the variable stands in.
+
+    What else is compared is bound there as it is here.
+    """
     compared = [
         one
         for one in rule.body
@@ -97,13 +100,20 @@ def _denied_rule(rule: Rule, variable: Variable, atom: Atom) -> str:
     outside = {
         term.name for one in _positive(rule) for term in one.terms if isinstance(term, Variable)
     }
+    own = {term.name for term in atom.terms if isinstance(term, Variable)}
+    others = {
+        one for each in compared for one in literal_variables(each) if one.name in outside - own
+    }
+    binders = [
+        Positive(one) for one in _positive(rule) if others & set(literal_variables(Positive(one)))
+    ]
+    terms = (*atom.terms, *sorted(others, key=lambda one: one.name))
     kept = tuple(
-        dict.fromkeys(
-            term for term in atom.terms if isinstance(term, Variable) and term.name in outside
-        )
+        dict.fromkeys(term for term in terms if isinstance(term, Variable) and term.name in outside)
     )
     head = Atom(f"such_{atom.predicate}", kept)
-    return _one_line(replace(rule, head=head, body=(Positive(atom), *compared), attributes={}))
+    body: tuple[Literal, ...] = (*binders, Positive(atom), *compared)
+    return _one_line(replace(rule, head=head, body=body, attributes={}))
 
 
 def in_comparison(

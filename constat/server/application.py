@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from socket import socket
 
-    from jsonschema_rs import Validator
+    from jsonschema_rs import ValidationError, Validator
 
     from constat.diagnostics.diagnostic import JsonObject
     from constat.evaluation import Event
@@ -561,7 +561,7 @@ class Application:
             place = "/".join(map(str, problem.instance_path)) or "the body"
             # What the request holds is not repeated.
             message = f"{place} does not fit the schema of {one.name} (see /openapi.json)"
-            raise _Refusal(400, message[:400])
+            raise _Refusal(400, message[:400] + _wanted(one, problem))
 
     # GraphQL.
 
@@ -776,6 +776,15 @@ class Application:
 def _status_of(problem: Refused) -> int:
     codes = {one["code"] for one in problem.answer["error"]}  # type: ignore[attr-defined]  # objects
     return _STATUS_OF.get(min(codes), 400)
+
+
+def _wanted(one: Operation, problem: ValidationError) -> str:
+    """Name the members that a body may have, or has to have, where that is what is wrong."""
+    broken = str(list(problem.schema_path)[-1])
+    if problem.instance_path or broken not in {"additionalProperties", "required"}:
+        return ""
+    verb, members = ("needs", "required") if broken == "required" else ("takes", "properties")
+    return f": it {verb} {', '.join(one.body.get(members, ())) or 'nothing'}"
 
 
 def _check_may(one: Operation, caller: Caller) -> None:

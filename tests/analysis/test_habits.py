@@ -68,6 +68,8 @@ CASES = [
      "year(?d)", {(2025,)}),
     (IDS, "got(?i) :- at(id = ?i), !sale(id = ?i, amount = ?a), ?a > 6.0.", "!sale",
      "such_sale(?i) :- sale(?i, _, ?a, _, _, _), ?a > 6.0.", None),
+    (IDS, "got(?i) :- sale(?i, _, _, ?n, _, _), !sale(?i, _, _, ?m, _, _), ?m > ?n.", "!sale",
+     "such_sale(?i, ?n) :- sale(?i, _, _, ?n, _, _), sale(?i, _, _, ?m, _, _), ?m > ?n.", None),
     (".decl got(n: number)\n", "got(?n) :- ?n = count distinct ?w : { sale(who = ?w) }.",
      "distinct", "count : { different(?w) }", None),
     (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w in ["ann", "bob"].', '?w in ["ann", "bob"]',

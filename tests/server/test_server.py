@@ -243,6 +243,10 @@ WRONG: dict[str, tuple[str, dict[str, Any], int]] = {
     "no such place": ("/v1/approve", {"json": {}}, 404),
     "no such reference": ("/v1/read-on", {"json": {"reference": "text/x"}}, 404),
 }
+MEMBERS = {
+    "no goal": "the schema of prove (see /openapi.json): it needs goal",
+    "a word that nobody knows": "(see /openapi.json): it takes goal",
+}
 
 
 def test_what_is_wrong_is_told_and_nothing_else(still_shop: Path) -> None:
@@ -256,6 +260,8 @@ def test_what_is_wrong_is_told_and_nothing_else(still_shop: Path) -> None:
             jsonschema.validate(response.json(), form)
             assert "Traceback" not in response.text
             assert "access-control-allow-origin" not in response.headers
+            if case in MEMBERS:
+                assert MEMBERS[case] in response.text
 
     served(still_shop, work)
 
