@@ -175,7 +175,8 @@ plt.savefig("charts/growth.pdf")
 plt.figure()
 plt.plot([2, 1])
 """
-    run = steps.run(Code(code))
+    # A library that draws takes its time to load where other programs run.
+    run = steps.run(Code(code), limits=StepLimits(seconds=60.0))
     assert run.error is None, run.error.traceback
     assert [plot.name for plot in run.plots] == ["growth", "figure_2"]
     assert all(plot.png.startswith(b"\x89PNG") for plot in run.plots)
