@@ -132,6 +132,14 @@ _STEPS: Final = (
     *(_Step(alone=True), _Step(alone=True, loose=True)),
     *(_Step(alone=True, loose=True, long=one) for one in _ENDS),
 )
+# Before what is pinned is only named, it may leave no room to anything else.
+_LADDER: Final = tuple(
+    (step, crowded)
+    for loose in (False, True)
+    for crowded in (False, True)
+    for step in _STEPS
+    if step.loose is loose
+)
 # So much of little room is not filled, for a tokenizer may count more than is estimated.
 _FREE: Final = 0.04
 # What stays word for word leaves this much of the room to everything else, where it can.
@@ -191,21 +199,20 @@ def compact(material: Material, policy: Policy, budget: int, *, loose: bool = Tr
     where what is pinned does not and is not ``loose``.
     """
     error, found = None, None
-    for crowded in (False, True):
-        for step in _STEPS:
-            if step.loose and (found is not None or not loose):
-                break
-            try:
-                made = _attempt(material, policy, budget, step, crowded=crowded)
-            except BudgetError as problem:
-                error = problem
-                continue
-            if step.alone or budget >= _SMALL or not made.view.lost:
-                return made
-            # What stays word for word gives way to what is in play, where so little is there.
-            found = found or made
-        if found is not None:
-            return found
+    for step, crowded in _LADDER:
+        if (step.loose and not loose) or (found is not None and (step.loose or crowded)):
+            break
+        try:
+            made = _attempt(material, policy, budget, step, crowded=crowded)
+        except BudgetError as problem:
+            error = problem
+            continue
+        if step.alone or crowded or budget >= _SMALL or not made.view.lost:
+            return made
+        # What stays word for word gives way to what is in play, where so little is there.
+        found = found or made
+    if found is not None:
+        return found
     if error is not None and not loose:
         raise error
     return _bare(material, policy, budget)
