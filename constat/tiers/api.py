@@ -33,7 +33,7 @@ from constat.logic import Kind, display_value, null_words
 from constat.project.apis import STRICT
 from constat.tiers.database import Fetched, RowReader, told_of
 from constat.tiers.declarations import api_columns
-from constat.tiers.tier import API, TierAnswer, content_hash, failed, scrubbed
+from constat.tiers.tier import API, UNBOUNDED, TierAnswer, content_hash, failed, scrubbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 60.0
 _SHOWN: Final = 12
-_UNBOUNDED: Final = 1 << 40
 
 
 @frozen
@@ -176,7 +175,7 @@ class ApiTier:
         values = dict(zip(prepared.parameters.values(), map(_sent, sent, kinds), strict=True))
         asked: dict[str, object] = {**prepared.fixed, **values}
         # Its bytes and pages bound it, too: of rows that whoever asks may not see none counts.
-        most = _UNBOUNDED if demand.only else self._project.limits.query_rows
+        most = UNBOUNDED if demand.only else self._project.limits.query_rows
         answered = api.answer(prepared.operation.name, asked, prepared.shape, self._end(), most)
         fetched = Fetched()
         reader = RowReader(predicate, f"API {name}: answer for {predicate.name}", API)

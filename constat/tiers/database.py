@@ -61,6 +61,7 @@ from constat.logic import (
 )
 from constat.store.clock import now
 from constat.tiers.tier import (
+    UNBOUNDED,
     TierAnswer,
     content_hash,
     failed,
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "database"
 _TOO_MANY: Final = "C0522"
-_UNBOUNDED: Final = 1 << 40
 _FEW: Final = 500
 MOST_OPENINGS: Final = 1_000
 NO_VALUE: Final = "[C0525]"
@@ -671,7 +671,7 @@ class DatabaseTier:
         by_key = predicate.key and set(predicate.key) <= set(demand.columns)
         most = max(bounds.rows, len(wanted)) if by_key else bounds.rows
         try:
-            for batch in connection.read(question, replace(bounds, rows=_UNBOUNDED)):
+            for batch in connection.read(question, replace(bounds, rows=UNBOUNDED)):
                 demand.clock.check()
                 for start in range(0, len(batch), _FEW):
                     reader.take_asked(batch[start : start + _FEW], fetched, demand, wanted)

@@ -7,7 +7,6 @@ are found is declared, so that everybody finds the same ones; no model takes par
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +35,7 @@ from constat.tiers.cache_age import MAX_AGE
 from constat.tiers.database import Fetched, RowReader, said_of_input
 from constat.tiers.tier import (
     DOCUMENT,
+    UNBOUNDED,
     TierAnswer,
     content_hash,
     matched_keys,
@@ -242,7 +242,7 @@ class DocumentTier:
         places: dict[Row, Found] = {}
         failures = list(finder.troubles(document))
         # Its size bounds a document's rows, too: none counts that whoever asks may not see.
-        most = math.inf if demand.only else self._project.limits.query_rows
+        most = UNBOUNDED if demand.only else self._project.limits.query_rows
         for found in finder.find(document, [str(one) for one in quote], clock.check):
             before, line = len(fetched.rows), self._line(document, found)
             where = f"{document.name}, line {line}, says of {predicate.name}"

@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 # What an answer does not call complete is never taken for "no rows". Example, a tier that knows
 # one fact: `TierAnswer(portions=(Portion((("C009", "gold"),), evidence),))`.
 
+UNBOUNDED: Final = 1 << 40
+"""So many rows no source gives: none is counted that whoever asks may not see."""
+
 
 @frozen
 class TierAnswer:
