@@ -970,11 +970,7 @@ class Instance:
 
     def computes(self, literal: Comparison) -> tuple[Variable, Term] | None:
         """Return a variable without a word, and its term, where a literal is its equation."""
-        for side in (literal.left, literal.right):
-            made = self.made(side) if isinstance(side, Variable) else None
-            if isinstance(side, Variable) and made is not None and made[0] is literal:
-                return side, made[1]
-        return None
+        return _computed_by(self.rule, literal, self.predicates, german=self.speech.german)
 
     def is_told_elsewhere(self, literal: Comparison) -> bool:
         """Tell whether an equation only computes what another comparison tells."""
@@ -1100,6 +1096,18 @@ def _is_compared(rule: Rule, equation: Literal, variable: Variable) -> bool:
     """Tell whether another comparison has the variable that an equation gives."""
     others = [one for one in rule.body if one is not equation]
     return any(isinstance(one, Comparison) and variable in literal_variables(one) for one in others)
+
+
+def _computed_by(
+    rule: Rule, literal: Comparison, predicates: Mapping[str, Predicate], *, german: bool
+) -> tuple[Variable, Term] | None:
+    """Return the variable, and its term, that a literal alone gives; see `made`."""
+    for side in (literal.left, literal.right):
+        if isinstance(side, Variable):
+            made = _equation_of(rule, side, predicates, german=german)
+            if made is not None and made[0] is literal:
+                return side, made[1]
+    return None
 
 
 def _equation_of(
@@ -1750,11 +1758,9 @@ class RuleWords:
 
     def _only_computes(self, literal: Comparison) -> bool:
         """Tell whether an equation only computes what another comparison tells."""
-        for side in (literal.left, literal.right):
-            made = self._made(side)
-            if isinstance(side, Variable) and made is not None and made[0] is literal:
-                return _is_compared(self.rule, literal, side)
-        return False
+        german = self.speech.german
+        own = _computed_by(self.rule, literal, self.predicates, german=german)
+        return own is not None and _is_compared(self.rule, literal, own[0])
 
     def requires(self, literal: Literal) -> str:
         """Say what a literal of the body asks: ``the age is at least the least age``.

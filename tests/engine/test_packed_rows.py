@@ -44,6 +44,7 @@ BODIES = {
     "erring": "sum ?p : { sold(_i, ?w, ?p, ?n), 6 / ?n > 2 }",
     "product": "sum ?p * ?p : { sold(_i, ?w, ?p, _n) }",
     "computed": "sum ?q : { sold(_i, ?w, ?p, _n), ?q = ?p + ?p }",
+    "one variable twice": "sum ?p : { sold(?n, ?w, ?p, ?n) }",
     "columns left out": "sum ?p : { sold(_, ?w, ?p, _) }",
     "too large": "sum ?p : { sold(_i, ?w, ?p, _n) }",
 }
