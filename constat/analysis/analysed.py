@@ -59,6 +59,20 @@ class AnalysedProgram:
             self._remembered[key] = make()
         return cast("_Made", self._remembered[key])
 
+    @property
+    def kinds(self) -> Mapping[str, tuple[Kind, ...]]:
+        """The base kinds of the columns of each predicate."""
+        return self.remembered(
+            "kinds", lambda: {name: one.kinds for name, one in self.program.predicates.items()}
+        )
+
+    @property
+    def has_structures(self) -> bool:
+        """Whether a column holds structures."""
+        return self.remembered(
+            "has structures", lambda: any(Kind.STRUCTURE in one for one in self.kinds.values())
+        )
+
     def rule_numbers(self, predicate: str) -> tuple[int, ...]:
         """The numbers of the rules that derive a predicate, ascending."""
         return tuple(

@@ -37,13 +37,13 @@ from constat.proof.reading import timely
 from constat.proof.shown import Outsides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from constat.evaluation import Clock
     from constat.logic import OpenRow, Slot, Value
     from constat.proof.decide import Decision
-    from constat.proof.encoding import EncodedProgram, Json, TextRow
+    from constat.proof.encoding import EncodedProgram, Json
     from constat.proof.groups import Exact, GroupKey
     from constat.proof.instances import RuleCode
     from constat.proof.outside import Fact
@@ -284,7 +284,6 @@ class _Writer:
         self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)
         self.outside = Outsides(self.proof, self.encoded.assumptions, self.clock)
         self.notation = Notation()
-        self.spellers: dict[str, Callable[[Sequence[object]], TextRow]] = {}
         self.place_of_node = {fact: place for place, fact in enumerate(self.proof.nodes)}
         self.completeness = Completeness(self.proof, self.outside.is_inline)
 
@@ -292,10 +291,6 @@ class _Writer:
         """Encode all members but the record and the hashes."""
         self.outside.collect(shares=self.shares)
         self.notation = self.outside.notation
-        self.spellers = {
-            name: self.notation.speller(predicate.kinds)
-            for name, predicate in self.program.program.predicates.items()
-        }
         facts, opened = self.outside.facts_json(), self.outside.open_json()
         filled = self.outside.filled_json()
         coverage = self.outside.coverage_json(self.encoded.place_of_rule)
@@ -340,7 +335,7 @@ class _Writer:
         decision = self.decision
         predicate = decision.goal.predicate
         pattern = [OPEN if cell is None else cell for cell in self.proof.pattern]
-        texts: list[Json] = list(self.spellers[predicate](pattern))
+        texts: list[Json] = list(self.notation.speller_of(predicate)(pattern))
         for place in self.proof.unread:
             texts[place] = ["_"]
         under = {self.outside.assumption(one) for one in decision.assumptions}
@@ -367,7 +362,7 @@ class _Writer:
     def node(self, node: Node) -> Json:
         """Encode one node."""
         predicate, row = node.predicate, node.row
-        texts = list(self.spellers[predicate](row))
+        texts = list(self.notation.speller_of(predicate)(row))
         confidence = spell(self.proof.confidences[predicate, row])
         if isinstance(node, FactNode):
             group, place = self.outside.place(predicate, row)
@@ -449,8 +444,9 @@ class _Writer:
                     ],
                 }
             )
+        spells = self.notation.speller_of
         rows: list[Json] = [
-            [name, [list(row) for row in sorted_rows(map(self.spellers[name], self.timed(shown)))]]
+            [name, [list(row) for row in sorted_rows(map(spells(name), self.timed(shown)))]]
             for name, shown in sorted(inside.shown_rows().items())
         ]
         return {"entries": entries, "rows": rows}
@@ -483,6 +479,6 @@ class _Writer:
     def missing(self) -> list[Json]:
         """Encode what would decide the goal."""
         return [
-            [predicate, list(self.spellers[predicate](row))]
+            [predicate, list(self.notation.speller_of(predicate)(row))]
             for predicate, row in self.decision.missing
         ]

@@ -23,7 +23,7 @@ from constat.evaluation import (
     ignore_event,
 )
 from constat.frozen import frozen
-from constat.logic import OPEN, Constant, Kind, NullCell, Variable, is_wildcard
+from constat.logic import OPEN, Constant, NullCell, Variable, is_wildcard
 from constat.plan import unproductive
 from constat.proof.encoding import SharedValues, canonical, structures_in
 from constat.proof.levels import MILLION, Ranking
@@ -121,8 +121,7 @@ _SHORT: Final = 64
 
 def is_too_long(proof: Proof) -> bool:
     """Tell whether the texts of a proof are longer than can be written down and checked."""
-    predicates = proof.reading.program.program.predicates.values()
-    if not any(Kind.STRUCTURE in one.kinds for one in predicates):
+    if not proof.reading.program.has_structures:
         return False
     left = MOST_TEXT
     for row in _rows(proof):

@@ -169,6 +169,7 @@ class Notation:
     ) -> None:
         self.shared = SharedValues(structures)
         self._kinds = kinds
+        self._spellers: dict[str, Callable[[Sequence[object]], TextRow]] = {}
         found = {
             cell: (
                 cell.predicate,
@@ -203,6 +204,13 @@ class Notation:
             return tuple([slot if type(slot) is str else self._null(slot) for slot in row])
 
         return spell_texts if plain else spell
+
+    def speller_of(self, predicate: str) -> Callable[[Sequence[object]], TextRow]:
+        """Return the function that spells rows of a predicate."""
+        found = self._spellers.get(predicate)
+        if found is None:
+            found = self._spellers[predicate] = self.speller(self._kinds[predicate])
+        return found
 
     def cell(self, slot: object, kind: Kind) -> Cell:
         """Spell one cell."""
@@ -315,11 +323,10 @@ def _ending_with(outer: str, inner: str) -> tuple[str, tuple[str, ...]]:
 
 def notation_of(proof: Proof, shown: Iterable[tuple[str, OpenRow]], *, shares: bool) -> Notation:
     """Return how the cells of a certificate are spelled; ``shown`` is what came from outside."""
-    predicates = proof.reading.program.program.predicates
-    kinds = {name: predicate.kinds for name, predicate in predicates.items()}
+    kinds = proof.reading.program.kinds
     rows = list(shown)
     nulls = [cell for _, row in rows for cell in null_cells(row)]
-    has_structures = shares and any(Kind.STRUCTURE in one for one in kinds.values())
+    has_structures = shares and proof.reading.program.has_structures
     structures = structures_in(proof) if has_structures else []
     if has_structures:
         structures += [text for name, row in rows for text in _structures(row, kinds[name])]

@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 def has_given(program: AnalysedProgram) -> bool:
     """Tell whether a predicate has given columns."""
-    return any(one.given for one in program.program.predicates.values())
+    return program.remembered(
+        "has given", lambda: any(one.given for one in program.program.predicates.values())
+    )
 
 
 def with_given(program: AnalysedProgram) -> AnalysedProgram:

@@ -344,7 +344,7 @@ class Outsides:
 
     def _number(self, shown: Shown) -> None:
         predicate, grounds = shown
-        spell_row = self.notation.speller(self._program.predicates[predicate].kinds)
+        spell_row = self.notation.speller_of(predicate)
         self.source(predicate, grounds.evidence)
         self._own(grounds)
         if grounds.evidence.proved is not None:
@@ -380,7 +380,7 @@ class Outsides:
         found: list[tuple[tuple[int, int, int], Json]] = []
         for (predicate, bare), (row, filled) in self._filled.items():
             group, place = self._places[predicate, bare]
-            texts = self.notation.speller(self._program.predicates[predicate].kinds)(row)
+            texts = self.notation.speller_of(predicate)(row)
             told = [(column, word) for word in filled.words for column in _differing(bare, word)]
             for column, word in told:
                 entry: Json = {
@@ -399,7 +399,7 @@ class Outsides:
         found: list[tuple[tuple[str, object, str], Json]] = []
         for predicate, row in self._openings:
             side = self._outside.side(predicate)
-            texts = self.notation.speller(self._program.predicates[predicate].kinds)(row)
+            texts = self.notation.speller_of(predicate)(row)
             for assumption, opening in side.openings[row].items():
                 text = "" if assumption is None else assumption.text
                 entry: Json = {

@@ -211,7 +211,7 @@ class _Builder:
         self.speech = speech
         self.proof = decision.proof
         self.program = decision.reading.program
-        self.predicates = said_predicates(self.program)
+        self.predicates = self.program.remembered("said", lambda: said_predicates(self.program))
         self.numbers: dict[object, int] = {}
         self.steps: list[Step | None] = []
         self.waiting: list[tuple[int, object]] = []

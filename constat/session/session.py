@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from stat import S_ISDIR
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, Self, TypeVar
 
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
     from constat.library.loading import LeftOut
     from constat.library.reviewing.confirmations import Confirmations
     from constat.library.reviewing.drafts import JoinedProgram
-    from constat.logic import Atom, Predicate, Value
+    from constat.logic import Atom, Value
     from constat.model import Client, Usage
     from constat.project.settings import Sight, SparkSetting
     from constat.proof.comparison import Comparison
@@ -134,10 +135,10 @@ def stamp_of(paths: Iterable[Path]) -> Stamps:
 
 def _stamp(path: Path) -> tuple[object, ...]:
     try:
-        if path.is_dir():
+        found = path.stat()
+        if S_ISDIR(found.st_mode):
             names = os.listdir(path)  # noqa: PTH208  names alone, and no paths
             return tuple(sorted(name for name in names if name.endswith(_RULE_FILE)))
-        found = path.stat()
     except OSError:
         return ()
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
@@ -248,6 +249,7 @@ class Session:
         self._rule_warnings: list[Diagnostic] = []
         self._left_out: list[LeftOut] | None = None
         self._program: AnalysedProgram | None = None
+        self._by_column: tuple[AnalysedProgram, Project, frozenset[str]] | None = None
         self._tiers: Tiers | None = None
         self._shared: Tiers | None = None
         self._begun: Limits | None = None
@@ -652,7 +654,7 @@ class Session:
         from constat.session.querying import answer_query, answer_twice, outcome_answers  # noqa: PLC0415  loaded when it is used
 
         created = now()
-        read = reading_least(compiled.program, compiled.goal, self._reads_by_column)
+        read = self._reading_least(compiled.program, compiled.goal)
         # A whole relation is read in place, and by column where that leaves something open.
         least = replace(compiled, program=read)
 
@@ -915,7 +917,7 @@ class Session:
         limits = (limits or self._limits()).begun()
         rules, facts = facts_apart(asked)
         told_in_rules = asked.remembered("rule facts", lambda: rule_facts(facts))
-        least = reading_least(rules, goal, self._reads_by_column)
+        least = self._reading_least(rules, goal)
         decision = self._evaluated(
             observe,
             lambda tiers: self._decided(
@@ -952,9 +954,14 @@ class Session:
             observe=self._tell,
         )
 
-    def _reads_by_column(self, predicate: Predicate) -> bool:
-        """Whether columns of a predicate that nobody reads are left out."""
-        return reads_by_column(predicate, self.project)
+    def _reading_least(self, program: AnalysedProgram, goal: Atom) -> AnalysedProgram:
+        """Give a program in which nobody reads the columns that a goal does not need."""
+        known, project = self._by_column, self.project
+        if known is None or known[0] is not program or known[1] is not project:
+            every = program.program.predicates.values()
+            names = frozenset(one.name for one in every if reads_by_column(one, project))
+            known = self._by_column = program, project, names
+        return reading_least(program, goal, lambda one: one.name in known[2])
 
     def unmet_constants(self, asked: Result | str) -> tuple[str, ...]:
         """Name the constants of a goal and its rules that no source has, with what is near them.
