@@ -941,7 +941,11 @@ class Service:
                     found = memory.search(words, _LISTED)
                     return {"found": [_short(asdict(each)) for each in found]}
                 view = memory.view(one.project.memory.tokens, about)
-                return {"text": self._bounded(view.text), "passed_over": view.passed_over}
+                return {
+                    "text": self._bounded(view.text),
+                    "passed_over": view.passed_over,
+                    "left_out": view.left_out,
+                }
 
         return await self.run(work)
 

@@ -356,7 +356,7 @@ def show_command(  # noqa: PLR0913  one argument for each option
       constat memory show --session refund
       constat memory show --session refund --budget 500 --goal "order O-7" --format json
 
-    Exit codes: 0 shown, 2 bad usage or configuration, or what is always in sight does not fit.
+    Exit codes: 0 shown, 2 bad usage or configuration.
     """
     with remembered(), remembering.opened_by(project, store, session, rules) as memory:
         view = memory.view(budget, goal)
@@ -366,13 +366,15 @@ def show_command(  # noqa: PLR0913  one argument for each option
                 "session": session,
                 "tokens": view.tokens,
                 "passed_over": view.passed_over,
+                "left_out": view.left_out,
                 "lines": lines_json(view.lines),
             }
         )
         return
     for line in view.lines:
         write(line.text)
-    note(f"{view.tokens:,} tokens; {counted(view.passed_over, 'fact')} did not fit")
+    pinned = f", {view.left_out:,} that are pinned" if view.left_out else ""
+    note(f"{view.tokens:,} tokens; {counted(view.passed_over, 'fact')}{pinned} did not fit")
 
 
 @click.command(name="search", cls=PlainCommand)

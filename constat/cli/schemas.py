@@ -1168,6 +1168,7 @@ class MemoryShowResult(TypedDict):
     session: Annotated[str, "The name of the session."]
     tokens: Annotated[Count, "The tokens of the lines, estimated."]
     passed_over: Annotated[Count, "How many facts did not fit."]
+    left_out: Annotated[Count, "How many pinned facts could not even be named."]
     lines: Annotated[
         list[ContextLine], "The lines of the context, in the order in which things were said."
     ]

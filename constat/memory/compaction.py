@@ -28,7 +28,7 @@ from constat.memory.view import BudgetError, Filling, View, filled
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from constat.memory.history import History
+    from constat.memory.history import Cited, History
     from constat.memory.journal import Checkpoints, Record
     from constat.memory.policy import Policy, Window
     from constat.memory.tokens import Calibration
@@ -265,13 +265,15 @@ def _attempt(
         raise BudgetError(without, budget, (), _ALONE)
     if not crowded and budget - without < _LEFT * room:
         raise BudgetError(without, budget, ())
+    whole = _in_full(material, keep, step.long)
     filling = Filling(
-        _in_full(material, keep, step.long),
+        frozenset(one.name for one in whole),
         policy.human_tokens,
         policy.verbatim_characters,
         loose=step.loose,
         pins=1.0 if crowded else _PINS,
         counts=False,
+        words="\n".join(one.passage.text for one in whole),
     )
 
     def written(left: int) -> Compacted:
@@ -375,8 +377,8 @@ def _saved(material: Material, keep: Kept) -> list[str]:
     return names[-_MOST_SAVED:]
 
 
-def _in_full(material: Material, keep: Kept, long: int) -> frozenset[str]:
-    """Name the texts that the context holds word for word."""
+def _in_full(material: Material, keep: Kept, long: int) -> list[Cited]:
+    """Return the texts that the context holds word for word."""
     heavy = {name for _, name in material.heavy}
     found = []
     for number in keep.numbers:
@@ -385,8 +387,8 @@ def _in_full(material: Material, keep: Kept, long: int) -> frozenset[str]:
             left_out = number in keep.human and passage.place is not Place.SAID
             short = long and number not in keep.system and len(passage.text) > long
             if not (left_out or short or text.name in heavy):
-                found.append(text.name)
-    return frozenset(found)
+                found.append(text)
+    return found
 
 
 def _light(message: Message, number: int, long: int) -> Message:

@@ -41,7 +41,7 @@ from constat.memory.journal import (
 from constat.memory.narrative import Scratchpad, WorkingMemory
 from constat.memory.policy import Policy, Window
 from constat.memory.tokens import DEAREST, Calibration, estimate, family_of, messages_tokens
-from constat.memory.view import Filling, Ranked, View, filled
+from constat.memory.view import Filling, Ranked, View, shortened
 from constat.store.replacing import Scratch
 
 if TYPE_CHECKING:
@@ -168,13 +168,14 @@ class Memory:
             self._record.mark(RETRACT, one.name, by, reason)
 
     def view(self, tokens: int, goal: str = "", *, at: Snapshot | None = None) -> View:
-        """Return what matters of the whole history in so many tokens; raises ``BudgetError``.
+        """Return what matters of the whole history in so many tokens.
 
-        With ``at`` it is that of a snapshot, whose goal counts then.
+        What is pinned and does not fit is named by its place, or counted in ``left_out`` where not
+        even that fits. With ``at`` the view is that of a snapshot, whose goal counts then.
         """
         order = self._order(goal) if at is None else self._by_rules(at.goal, at.moment)
         filling = Filling((), self.policy.human_tokens, self.policy.verbatim_characters)
-        return filled(order, tokens, filling)
+        return shortened(order, tokens, filling)
 
     def context(
         self, budget: int | None = None, goal: str = "", *, boundary: bool = False

@@ -615,6 +615,8 @@ class Filling:
     ``terse`` values have no keys but for numbers, which say nothing without one; they stand behind
     the other values of their record, and those that are not in play are left out. Where it
     ``counts``, all that does not fit is counted, and otherwise no more than what is in play.
+    ``words`` is what the context holds word for word; where it is terse, a value in prose that
+    stands there needs no line.
     """
 
     shown: Collection[str] = ()
@@ -624,6 +626,7 @@ class Filling:
     pins: float = 1.0
     terse: bool = False
     counts: bool = True
+    words: str = ""
 
 
 What = tuple[str, str]
@@ -792,6 +795,14 @@ def filled(order: Order, budget: int, filling: Filling | None = None) -> View:
     return packing.view()
 
 
+def shortened(order: Order, budget: int, filling: Filling) -> View:
+    """Choose and write; where what is pinned does not fit, it gives way rather than be refused."""
+    try:
+        return filled(order, budget, filling)
+    except BudgetError:
+        return filled(order, budget, replace(filling, loose=True))
+
+
 def _pinned(claims: Sequence[Claim], order: Order, budget: int, filling: Filling) -> _Packing:
     """Pin claims; where they do not fit, long ones of them are shown by their ends."""
     if filling.loose:
@@ -831,6 +842,7 @@ class _Packing:
         self._lost = 0
         self._human = 100 * filling.human_tokens
         self._numbers: list[tuple[int, Sequence[Claim]]] = []
+        self._heard = filling.words.lower() if filling.terse else ""
 
     @property
     def is_full(self) -> bool:
@@ -983,7 +995,22 @@ class _Packing:
         if what_of(claim) in self.said:
             # A sentence is in sight once it is shown; a pinned value is shown where it belongs.
             return claim.fact.predicate not in WHOLE and claim.name in self._pins
-        return True
+        return not self._is_heard(claim)
+
+    def _is_heard(self, claim: Claim) -> bool:
+        """Tell whether a value stands in what is shown word for word, and needs no line beside."""
+        # A value of a record is shown with it; one in prose has none, and a number needs its key.
+        prose = claim.fact.predicate == "entity_value" and claim.fact.method != "json"
+        if not (self._heard and prose) or is_bare_number(claim):
+            return False
+        value = claim.fact.value.lower()
+        start = self._heard.find(value)
+        while start >= 0:
+            end = start + len(value)
+            if not (_goes_on(self._heard, start - 1) or _goes_on(self._heard, end)):
+                return True
+            start = self._heard.find(value, start + 1)
+        return False
 
     def _add(self, claim: Claim, level: int, cost: int, note: str = "") -> None:
         self._used += cost
@@ -992,7 +1019,10 @@ class _Packing:
         if claim.fact.predicate == "said":
             self._human -= cost
         if claim.fact.predicate in WHOLE:
-            self._wholes.append(self._sentence(claim, level, note).line)
+            line = self._sentence(claim, level, note).line
+            self._wholes.append(line)
+            if self.filling.terse:
+                self._heard += f"\n{line.words or line.text}".lower()
         else:
             self._family(claim).take(claim, level)
 
@@ -1016,6 +1046,11 @@ class _Packing:
             known = claim.fact.unit or self._order.put_right(claim)
             note = note or f"({known})"
         return self._faces.sentence(claim, level, self.filling.verbatim, note)
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Tell whether a word goes on at a place."""
+    return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
 
 
 def what_of(claim: Claim) -> What:

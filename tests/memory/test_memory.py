@@ -184,16 +184,18 @@ def test_tasks_are_open_until_a_list_has_them_ticked() -> None:
         assert pinned[1:] == ['pending "sum B-2"']
 
 
-def test_what_is_pinned_and_does_not_fit_is_told_and_never_left_out() -> None:
-    memory = remembering(*(user(f"You must never open door {n:03d}.") for n in range(20)))
-    with memory:
-        with pytest.raises(BudgetError, match="C0803") as caught:
-            memory.view(100)
-        assert caught.value.refs[:2] == ("m0[0:29]", "m1[0:29]")
-        assert len(caught.value.refs) == 20
-        view = memory.view(caught.value.needed)
-        assert sum(line.level == 1 for line in view.lines) == 21
-        assert view.tokens <= caught.value.needed
+def test_a_view_is_never_refused_and_names_what_is_pinned_by_its_place() -> None:
+    with remembering(*(user(f"You must never open door {n:03d}.") for n in range(20))) as memory:
+        whole = memory.view(2_000)
+        assert (sum(line.level == 1 for line in whole.lines), whole.left_out) == (21, 0)
+        for budget in (300, 160, 60, 10, 1):
+            view = memory.view(budget)
+            assert view.tokens <= budget
+            assert sum(line.level == 1 for line in view.lines) + view.left_out == 21
+        view = memory.view(160)
+        assert any("You must never" in line.text for line in view.lines)
+        assert any("You must never" not in line.text for line in view.lines if line.level == 1)
+        assert memory.view(1).left_out == 21
 
 
 def test_a_small_context_gives_way_and_is_refused_only_where_the_message_does_not_fit() -> None:
@@ -228,6 +230,20 @@ def test_the_last_messages_give_way_to_what_is_in_play() -> None:
         assert said in more.messages
         ids = sum(one["id"] in little.messages[0].text for one in rooms)
         assert 0 < ids < sum(one["id"] in more.messages[0].text for one in rooms)
+
+
+def test_little_room_shows_no_value_of_prose_beside_the_words_that_hold_it() -> None:
+    rooms = [{"id": f"ROOM-{n}", "owner": f"OWNER-{n}"} for n in range(20)]
+    told = assistant("The town is Vienna, the house is HOUSE-7, and the key is KEY-190.")
+    asked = user("Does HOUSE-7 in Vienna have a KEY-19 and ROOM-19?")
+    with remembering(called("find", 1, town="Rome"), answered(1, rooms), told, asked) as memory:
+        context = memory.context(130)
+        lines = context.messages[0].text
+        assert context.messages[-1] == asked
+        assert "HOUSE-7" not in lines
+        # A longer code is another one, and a value of a record stands in it.
+        assert "KEY-190" in lines
+        assert "ROOM-19 OWNER-19" in lines
 
 
 def test_the_policy_lets_pins_give_way_only_where_the_window_is_full() -> None:
