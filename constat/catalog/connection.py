@@ -294,6 +294,10 @@ class GuessingConnection(Connection, Protocol):
         ...
 
 
+NO_VALUE: Final = "no value of its kind"
+"""What a query says that fails at a cell."""
+
+
 @runtime_checkable
 class ComputingConnection(Connection, Protocol):
     """A connection to a server that computes with whole relations where they lie."""
@@ -308,6 +312,14 @@ class ComputingConnection(Connection, Protocol):
 
     def doubted(self, whole: Whole, read: Collection[int], seconds: float) -> str:
         """Say what is wrong with cells of columns that are read; "" where all are exact values."""
+        ...
+
+    def minded(self, whole: Whole, read: Collection[int]) -> tuple[str, frozenset[int]]:
+        """Write `placed` so that it fails (`NO_VALUE`) for what `doubted` looks for.
+
+        And say of which of the columns that are read. A row that the query around it leaves out by
+        the exact values of other columns need not be looked at.
+        """
         ...
 
     def results(

@@ -20,6 +20,7 @@ from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
 from constat.catalog.connection import (
+    NO_VALUE,
     NotPlacedError,
     QueryMistakeError,
     Question,
@@ -100,6 +101,12 @@ _BEYOND: Final = "abs({0}) >= 1e26 OR scale({0}) > 12"
 _BEYOND_FLOATS: Final = "{0} >= 'Infinity'"
 _BELOW_FLOATS: Final = "{0} = '-Infinity'"
 _NO_FLOAT: Final = f"{_BEYOND_FLOATS} OR {_BELOW_FLOATS}"
+# A row whose cell is none ends the query, unless other columns leave it out before. That rests on
+# the cell: else the planner would compute it, and of the clock it would merge no common table.
+_ENDS: Final = f"concat('constat: {NO_VALUE}', left({{0}}::text, 0))"
+_FINITE: Final = "abs({0}) < 'Infinity'"
+_MINDED: Final = f"CASE WHEN {_FINITE} THEN {{0}} + '0'::float8 ELSE {_ENDS}::float8 END"
+_MINDED_ROW: Final = f"CASE WHEN {_FINITE} THEN true ELSE {_ENDS}::boolean END"
 _NO_YEAR: Final = "{0} < '0001-01-01' OR {0} >= '10000-01-01'"
 # The exact form of a column with which the server computes, and which of its cells are none.
 # A letter has four bytes at most.
@@ -590,7 +597,6 @@ class PostgresqlConnection(ServerConnection[_Link]):
         listed, _, there = self._forms(whole)
         before, name = query_prefix(guarded, len(whole.kinds)), query_name(guarded)
         kept = f" WHERE {' AND '.join(there)}" if there else ""
-        columns = ", ".join(f"c{one}" for one in range(len(whole.kinds)))
         if not whole.distinct and not self._sets_apart(whole):
             if cheaply:
                 raise NotPlacedError("no index keeps its rows apart")
@@ -598,10 +604,21 @@ class PostgresqlConnection(ServerConnection[_Link]):
             twice = f"SELECT 1 FROM {name}{kept} GROUP BY {key} HAVING count(*) > 1"  # noqa: S608  ours
             if self._finds(before + twice, seconds):
                 raise NotPlacedError("rows of it come twice, or a key does")
-        distinct = "DISTINCT " if whole.distinct else ""
-        source = f"(\n{guarded.text}\n) AS {name}({columns})"
-        chooses = not whole.distinct and self._is_plain(guarded)
-        return f"SELECT {distinct}{', '.join(listed)} FROM {source}{kept}", chooses  # noqa: S608  ours
+        return _placed(whole, listed, there), not whole.distinct and self._is_plain(guarded)
+
+    def minded(self, whole: Whole, read: Collection[int]) -> tuple[str, frozenset[int]]:
+        """As `placed`; a cell of a column of floats that is none ends the query."""
+        listed, wrong, there = self._forms(whole)
+        places = [
+            one
+            for one in sorted(read)
+            if wrong[one] == [_NO_FLOAT.format(f"c{one}")] and f"c{one} IS NOT NULL" not in there
+        ]
+        for place in places:
+            listed[place] = f"{_MINDED.format(f'c{place}')} AS c{place}"
+        # Also of a row of which nobody reads the cell in the end.
+        there += [_MINDED_ROW.format(f"c{place}") for place in places]
+        return _placed(whole, listed, there), frozenset(places)
 
     def _is_plain(self, guarded: Guarded) -> bool:
         """Tell whether a query chooses among the rows of one table: of a view nobody knows."""
@@ -621,7 +638,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         before = query_prefix(whole.guarded, len(whole.kinds))
         rows = f"{before}SELECT 1 FROM {query_name(whole.guarded)}"  # noqa: S608  ours
         found = self._finds(f"{rows} WHERE {both}", seconds)
-        return "a cell of its rows is NULL, or no value of its kind" if found else ""
+        return f"a cell of its rows is NULL, or {NO_VALUE}" if found else ""
 
     def _forms(self, whole: Whole) -> tuple[list[str], list[list[str]], list[str]]:
         """Give the exact form of each column, which cells are none, and which rows are left out."""
@@ -644,10 +661,12 @@ class PostgresqlConnection(ServerConnection[_Link]):
         return listed, wrong, there
 
     def _finds(self, query: str, seconds: float) -> bool:
-        """Tell whether a query has a row."""
-        question = Question(f"SELECT EXISTS (\n{query}\n)")
-        rows = [row for batch in self.read(question, ReadBounds(seconds, 1)) for row in batch]
-        return rows != [(False,)]
+        """Tell whether a query has a row; of one state it is asked once."""
+        if query not in self._answered:
+            question = Question(f"SELECT EXISTS (\n{query}\n)")
+            rows = [row for batch in self.read(question, ReadBounds(seconds, 1)) for row in batch]
+            self._answered[query] = rows != [(False,)]
+        return self._answered[query]
 
     def _sets_apart(self, whole: Whole) -> bool:
         """Tell whether an index keeps two rows of one key apart, or of one value in all columns."""
@@ -809,6 +828,15 @@ class PostgresqlConnection(ServerConnection[_Link]):
     def _shut(self) -> None:
         with suppress(psycopg.Error):
             self._link.close()
+
+
+def _placed(whole: Whole, listed: Sequence[str], there: Sequence[str]) -> str:
+    """Select columns of the user's query, which is no common table: see `placed`."""
+    distinct = "DISTINCT " if whole.distinct else ""
+    columns = ", ".join(f"c{one}" for one in range(len(whole.kinds)))
+    source = f"(\n{whole.guarded.text}\n) AS {query_name(whole.guarded)}({columns})"
+    kept = f" WHERE {' AND '.join(there)}" if there else ""
+    return f"SELECT {distinct}{', '.join(listed)} FROM {source}{kept}"  # noqa: S608  ours
 
 
 def _letters(fields: int, batch: list[bytes]) -> int:

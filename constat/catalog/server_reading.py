@@ -121,6 +121,7 @@ class ServerConnection(ABC, Generic[Link]):
         self._families: dict[str, tuple[Family, ...]] = {}
         self._uniques: dict[str, Sequence[frozenset[str]]] = {}
         self._guesses: dict[str, float | None] = {}
+        self._answered: dict[str, bool] = {}
         self._streams: RowStreams | None = None
         self._link = self._guarding(self._open)
 
@@ -150,6 +151,7 @@ class ServerConnection(ABC, Generic[Link]):
             self._families.clear()
             self._guesses.clear()
             self._uniques.clear()
+            self._answered.clear()
         return changed
 
     def release(self) -> None:

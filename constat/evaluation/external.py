@@ -700,7 +700,8 @@ class Served:
     is wrong. `results` runs a query on the server that may read such queries, in the state that is
     read: it is given what kinds the columns have, and yields arrays of columns, exact numbers as
     texts. Where it `chooses`, the query gives the same rows each time, and is cheap to repeat.
-    `guessed` says how many rows such a query may give.
+    `guessed` says how many rows such a query may give. `minded` writes the query so that it fails
+    for what `doubted` looks for, and says in which of the columns that are read.
     """
 
     predicate: Predicate
@@ -715,6 +716,9 @@ class Served:
     chooses: bool = False
     guessed: Callable[[str], float | None] = field(
         default=lambda _: None, compare=False, repr=False
+    )
+    minded: Callable[[Collection[int]], tuple[str, frozenset[int]]] | None = field(
+        default=None, compare=False, repr=False
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from constat.catalog import QueryMistakeError, SourceFailureError
+from constat.catalog.connection import NO_VALUE
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import (
     ResourceError,
@@ -17,7 +20,7 @@ from constat.evaluation import (
 )
 from constat.forward.inputs import Files, Placed, Serving
 from constat.logic import Kind
-from constat.plan import Fold
+from constat.plan import Fold, Join
 from constat.spark import (
     SparkConnection,
     SparkFailureError,
@@ -42,7 +45,8 @@ if TYPE_CHECKING:
 
     from constat.forward.gathering import Gathered, Gathering
     from constat.forward.stages import StageRun
-    from constat.plan.forward import ForwardPlan, Relation, Stage
+    from constat.logic import Row, Value
+    from constat.plan.forward import ForwardPlan, Pipeline, Relation, Stage
 
 # ------------------------------------------------------------------------------------ PostgreSQL
 
@@ -50,9 +54,14 @@ if TYPE_CHECKING:
 # What it would not compute exactly is computed here, unless `--engine postgres` asks for it.
 
 _FEW: Final = 20_000
+# So many rows are kept as a list.
+_LISTED: Final = 20_000
 # So many times fewer rows are worth the server's time for them.
 _WORTH: Final = 4
+_LOOKED_UP: Final = frozenset({"min", "max"})
 _ARRIVED: Final = "arrived_rows"
+# Their final form is another one than that in which they arrive.
+_OTHERWISE: Final = frozenset({Kind.DECIMAL, Kind.STRUCTURE, Kind.UNSIGNED})
 
 
 def servers_of(inputs: Iterable[Gathered]) -> set[str]:
@@ -80,11 +89,38 @@ def _doubted(plan: ForwardPlan, gathering: Gathering) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in plan.inputs:
         source = gathering.found[name].source
-        why = (
-            source.doubted(postgres.columns_read(plan, name)) if isinstance(source, Served) else ""
-        )
-        found |= {name: why} if why else {}
+        if isinstance(source, Served):
+            _, minded = _minded(plan, name, source, gathering.served)
+            why = source.doubted(postgres.columns_read(plan, name) - minded)
+            found |= {name: why} if why else {}
     return found
+
+
+def _minded(
+    plan: ForwardPlan, name: str, place: Served, served: Serving
+) -> tuple[str, frozenset[int]]:
+    """Give the query of an input, and in which columns it fails itself at what is no value.
+
+    What is asked of the server alone is refused before. The least and the greatest of all rows may
+    be looked up in an index, where the server meets no others.
+    """
+    looked_up = any(one.function in _LOOKED_UP for one in _folds(plan))
+    if place.minded is None or served is Serving.ALWAYS or looked_up:
+        return place.query, frozenset()
+    return place.minded(postgres.columns_read(plan, name))
+
+
+def _lines(plan: ForwardPlan) -> list[Pipeline]:
+    return [line for one in plan.stages for line in (*one.base, *one.recursive)]
+
+
+def _joins(line: Pipeline) -> int:
+    return sum(isinstance(step, Join) for step in line.plan.steps)
+
+
+def _folds(plan: ForwardPlan) -> list[Fold]:
+    steps = [step for line in _lines(plan) for step in line.plan.steps]
+    return [step for step in steps if isinstance(step, Fold)]
 
 
 def _not_worth(plan: ForwardPlan, gathering: Gathering, given: Sequence[str]) -> dict[str, str]:
@@ -97,10 +133,12 @@ def _not_worth(plan: ForwardPlan, gathering: Gathering, given: Sequence[str]) ->
         return dict.fromkeys(given, "so few rows are read sooner than their server is asked")
     if any(stage.recursive for stage in plan.stages):
         return dict.fromkeys(given, "recursion is faster here")
-    steps = [step for one in plan.stages for line in one.base for step in line.plan.steps]
-    if any(isinstance(step, Fold) for step in steps) or len(plan.inputs) > 1:
+    if _folds(plan) or len(plan.inputs) > 1:
         return {}
     here = gathering.guess(given[0])
+    # A few rows that come as they are need no database here.
+    if here is not None and here <= _LISTED and all(_joins(line) <= 1 for line in _lines(plan)):
+        return {}
     if here is None or _guessed(plan, gathering, given) * _WORTH > here:
         return dict.fromkeys(given, "of one relation hardly fewer rows would come")
     return {}
@@ -118,7 +156,7 @@ def _guessed(plan: ForwardPlan, gathering: Gathering, given: Sequence[str]) -> f
     return rows
 
 
-def compute_on_server(run: StageRun, sources: Mapping[str, Gathered]) -> None:
+def compute_on_server(run: StageRun, sources: Mapping[str, Gathered], served: Serving) -> None:
     """Compute a plan where its inputs lie; the wanted relations are in the run's database then.
 
     Raises `SourceFailureError` or `QueryMistakeError` where the server fails.
@@ -127,7 +165,8 @@ def compute_on_server(run: StageRun, sources: Mapping[str, Gathered]) -> None:
     results = next(iter(places.values())).results
     for name in dict.fromkeys(one.relation for one in run.plan.wanted):
         started = time.monotonic()
-        rows = _arrived(run, results, places, name)
+        given = {one: _minded(run.plan, one, there, served)[0] for one, there in places.items()}
+        rows = _arrived(run, results, places, given, name)
         stages = [one for one in run.plan.stages if name in one.predicates]
         number = stages[0].number if stages else 0
         way = postgres.RECURSION if _is_recursive(run.plan) else postgres.STATEMENT
@@ -151,30 +190,67 @@ def _arrived(
     run: StageRun,
     results: Callable[[str, tuple[Kind, ...]], Iterator[Mapping[str, object]]],
     places: Mapping[str, Served],
+    given: Mapping[str, str],
     name: str,
 ) -> int:
     """Bring the rows of a relation; once more with care where a value cannot be had."""
-    given = {name: one.query for name, one in places.items()}
     chosen = [name for name, one in places.items() if one.chooses]
     relation = run.plan.relations[name]
     kinds = relation.kinds or (Kind.NUMBER,)
     for careful in (False, True):
-        staging = run.database.fresh_name(f"from server {name}")
-        run.database.connection.run(trees.create_empty(staging, columns_of(relation)))
         query = postgres.statement(run.plan, given, name, chosen=chosen, careful=careful)
         try:
-            for batch in results(query, kinds):
-                run.bounds.clock.check()
-                _add(run, relation, staging, batch)
-        except SourceFailureError:
+            _take(run, relation, results(query, kinds))
+        except SourceFailureError as problem:
             # Perhaps it computed something for rows that an earlier step removes.
-            if careful or not postgres.may_fail(run.plan):
+            if careful or NO_VALUE in problem.reason or not postgres.may_fail(run.plan):
                 raise
-            run.database.connection.run(trees.drop(staging))
             continue
-        take_staged(run.database, run.database.stored(name), staging)
         return run.database.count(name)
     raise AssertionError("the second try raises or returns")
+
+
+def _take(run: StageRun, relation: Relation, batches: Iterator[Mapping[str, Any]]) -> None:
+    """Take what a server gives for the rows of a relation: as a list, where it is short."""
+    database, staging = run.database, ""
+    listed: list[Row] | None = [] if relation.arity and not _OTHERWISE & {*relation.kinds} else None
+    waiting: list[Mapping[str, Any]] = []
+    try:
+        for batch in batches:
+            run.bounds.clock.check()
+            waiting.append(batch)
+            if listed is not None:
+                listed = _longer(listed, batch, relation)
+            if listed is None:
+                staging = staging or _begun(run, relation)
+                while waiting:
+                    _add(run, relation, staging, waiting.pop(0))
+    except SourceFailureError:
+        if staging:
+            database.connection.run(trees.drop(staging))
+        raise
+    if listed is None:
+        take_staged(database, database.stored(relation.name), staging or _begun(run, relation))
+    else:
+        database.list(relation.name, listed)
+
+
+def _begun(run: StageRun, relation: Relation) -> str:
+    staging = run.database.fresh_name(f"from server {relation.name}")
+    run.database.connection.run(trees.create_empty(staging, columns_of(relation)))
+    return staging
+
+
+def _longer(listed: list[Row], batch: Mapping[str, Any], relation: Relation) -> list[Row] | None:
+    """Add rows to a list; `None` where it grows long, or a cell is NULL."""
+    columns = [batch[label] for label, _ in columns_of(relation)]
+    if len(listed) + len(columns[0]) > _LISTED or any(map(np.ma.isMaskedArray, columns)):
+        return None
+    cells: list[list[Value]] = [one.tolist() for one in columns]
+    if any(None in one for one in cells):
+        return None
+    listed.extend(zip(*cells, strict=True))
+    return listed
 
 
 def _add(run: StageRun, relation: Relation, staging: str, batch: Mapping[str, object]) -> None:

@@ -429,7 +429,7 @@ class _Evaluation:
             from constat.forward.distributed import compute_on_server  # noqa: PLC0415  loaded when it is used
 
             sources = {name: gathering.found[task.origin(name)] for name in run.plan.inputs}
-            compute_on_server(run, sources)
+            compute_on_server(run, sources, gathering.served)
         elif self.options.spark is None:
             run.run()
         else:

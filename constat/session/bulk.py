@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field, replace
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -812,7 +813,9 @@ def _answered(asked: BulkQuery, observe: Observer) -> Answers:
     try:
         if results.grades(0):
             return _graded(asked, results, observe)
-        return _answers(asked, results, _stored(compiled, results))
+        listed = _listed(compiled, results)
+        rows = _stored(compiled, results) if listed is None else listed
+        return _answers(asked, results, rows)
     except ResourceError as problem:
         results.close()
         return _stopped(asked, problem)
@@ -930,6 +933,16 @@ def _calls_outside(asked: BulkQuery, results: Results, outcome: Outcome) -> tupl
     later = [one for one in outcome.calls if one.demand.predicate.name in asked.externals]
     both = enumerate((*results.calls, *later), start=1)
     return tuple(replace(one, number=number) for number, one in both)
+
+
+def _listed(compiled: Compiled, results: Results) -> list[Row] | None:
+    """Give the rows of an answer in their order, where a few came that lie in no table."""
+    if not compiled.places or results.database.listed(results.relation(0)) is None:
+        return None
+    rows = chain.from_iterable(results.batches(0))
+    found = sorted(tuple([row[place] for place in compiled.places]) for row in rows)
+    results.close()
+    return found
 
 
 def _stored(compiled: Compiled, results: Results) -> StoredRows:

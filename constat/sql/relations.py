@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.evaluation import Resources
+    from constat.logic import Row
     from constat.plan.forward import Reading, Relation
 
 # Numbers are dense from 0, and a number never changes its text.
@@ -101,7 +104,8 @@ class Stored:
 
     `distinct` says that no row is there twice; `rows` is their number where it is known. The table
     is `made` when a statement first needs it; until then the rows are the `arrays`, if any.
-    Afterwards these are what the table holds: whoever adds to the table forgets them.
+    Afterwards these are what the table holds: whoever adds to the table forgets them. A few rows
+    that came from a server in their final form are `listed`, and become a table in the same way.
     """
 
     relation: Relation
@@ -110,6 +114,7 @@ class Stored:
     rows: int | None = 0
     made: bool = False
     arrays: tuple[npt.NDArray[np.int64], ...] | None = None
+    listed: Sequence[Row] | None = None
 
 
 def write_arrays(
@@ -131,20 +136,48 @@ def write_arrays(
 
 
 class Relations:
-    """One evaluation's tables; `Database` is these with all ways in and out."""
+    """One evaluation's tables; `Database` is these with all ways in and out.
+
+    A DuckDB is opened when somebody first needs it: it takes longer than many a server's answer.
+    """
 
     def __init__(self, resources: Resources, *, allowed: Sequence[Path] | None = None) -> None:
         self.resources = resources
         self.careful = False
         self.few = trees.FEW
-        self.connection = Connection(resources, allowed)
-        self._functions = PythonFunctions(self.connection)
+        self._allowed = allowed
+        self._opened: Connection | None = None
+        self._opening = Lock()
+        self._ended = False
         self._stored: dict[str, Stored] = {}
         self.stamped: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._last = 0
+
+    @property
+    def connection(self) -> Connection:
+        """The open DuckDB."""
+        if self._opened is None:
+            with self._opening:
+                if self._opened is None:
+                    self._opened = self._open()
+        return self._opened
+
+    def _open(self) -> Connection:
+        found = Connection(self.resources, self._allowed)
         columns = [("number", trees.typed("BIGINT")), ("text", trees.typed("VARCHAR"))]
-        self.connection.run(trees.create_empty(TEXTS, columns))
+        if self._ended:
+            found.interrupt()
+        try:
+            found.run(trees.create_empty(TEXTS, columns))
+        except BaseException:
+            found.close()
+            raise
+        return found
+
+    @cached_property
+    def _functions(self) -> PythonFunctions:
+        return PythonFunctions(self.connection)
 
     def __enter__(self) -> Self:
         return self
@@ -159,11 +192,14 @@ class Relations:
 
     def interrupt(self) -> None:
         """End what runs within a moment; whatever is asked later fails. From any thread."""
-        self.connection.interrupt()
+        self._ended = True
+        if self._opened is not None:
+            self._opened.interrupt()
 
     def close(self) -> None:
         """Forget everything."""
-        self.connection.close()
+        if self._opened is not None:
+            self._opened.close()
 
     # ------------------------------------------------------------------------------ relations
 
@@ -195,6 +231,9 @@ class Relations:
             if stored.arrays is None:
                 empty = trees.create_empty(stored.table, columns_of(stored.relation))
                 self.connection.run(empty)
+                if stored.listed:
+                    self.connection.append(stored.table, stored.listed)
+                stored.listed = None
             else:
                 write_arrays(self, stored.table, columns_of(stored.relation), stored.arrays)
             stored.made = True
@@ -216,7 +255,7 @@ class Relations:
         if stored.made and stored.table != table:
             self.connection.run(trees.drop(stored.table))
         stored.table, stored.distinct, stored.rows = table, True, rows
-        stored.made, stored.arrays = True, None
+        stored.made, stored.arrays, stored.listed = True, None, None
 
     def keep(self, name: str, arrays: tuple[npt.NDArray[np.int64], ...]) -> None:
         """Take arrays, whose rows are distinct, for the rows of a relation; the old ones go.
@@ -227,7 +266,18 @@ class Relations:
         if stored.made:
             self.connection.run(trees.drop(stored.table))
         stored.table, stored.distinct, stored.rows = self.fresh_name(name), True, len(arrays[0])
-        stored.made, stored.arrays = False, arrays
+        stored.made, stored.arrays, stored.listed = False, arrays, None
+
+    def list(self, name: str, rows: Sequence[Row]) -> None:
+        """Take a few distinct rows in canonical form for the rows of a relation that has none."""
+        stored = self.declared(name)
+        if stored.made or stored.rows:
+            raise AssertionError("the relation has rows")
+        stored.rows, stored.listed = len(rows), rows
+
+    def listed(self, name: str) -> Sequence[Row] | None:
+        """The rows of a relation where they are a few that lie here and not in a table."""
+        return self.declared(name).listed
 
     def whole(self, stored: Stored) -> exp.Select:
         """All rows of a table, as they are stored."""

@@ -6,6 +6,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import field, replace
+from functools import partial
 from itertools import islice
 from threading import Lock
 from types import MappingProxyType
@@ -578,8 +579,8 @@ class DatabaseTier:
         def doubted(read: Collection[int]) -> str:
             return connection.doubted(whole, read, self._connections.bounds(name).seconds)
 
-        guessed = connection.guessed
-        return Served(predicate, name, query, rows, evidence, doubted, results, chooses, guessed)
+        asked = (doubted, results, chooses, connection.guessed, partial(connection.minded, whole))
+        return Served(predicate, name, query, rows, evidence, *asked)
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
         name = _source(predicate)

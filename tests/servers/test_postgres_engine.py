@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.evaluation import Answer
+    from constat.session.answers import Answers
     from tests.language.reading import LanguageCase
     from tests.property.tables import TableExternal
     from tests.servers.leasing import ServedDatabase, Server
@@ -557,6 +558,75 @@ def test_a_float_that_the_server_does_not_add_up_exactly_is_added_up_here(
         assert values(session, "total(?f)", "forward") == {(whole,)}
 
 
+FLOATS: Final = """
+.pragma "constat" "0.1"
+.decl t(id: number, k: number, x: float)
+.input t(source="shop", query="SELECT id, k, x FROM t")
+.decl u(k: number, s: symbol)
+.input u(source="shop", query="SELECT k, s FROM u")
+.decl above(id: number, x: float)
+@[id = "ABOVE"]
+above(?i, ?x) :- t(?i, _, ?x), ?x > 1.0.
+.decl here(id: number)
+@[id = "HERE"]
+here(?i) :- u(?k, "here"), t(?i, ?k, ?x), ?x > 1.0.
+.decl zero(id: number, x: float)
+@[id = "ZERO"]
+zero(?i, ?x) :- t(?i, _, ?x), ?x = 0.0.
+.decl many(s: symbol, n: number)
+@[id = "MANY"]
+many(?s, ?n) :- u(_, ?s), ?n = count : { u(?k, ?s), t(_i, ?k, _x) }.
+.decl none(k: number)
+@[id = "NONE"]
+none(?k) :- u(?k, _), !t(_, ?k, _).
+.decl most(x: float)
+@[id = "MOST"]
+most(?x) :- ?x = max ?y : { t(_, _, ?y) }.
+.decl ids(id: number)
+@[id = "IDS"]
+ids(?i) :- t(?i, _, _), u(_, "here").
+"""
+FLOAT_GOALS: Final = (
+    *("above(?i, ?x)", "here(?i)", "zero(?i, ?x)", "many(?s, ?n)", "none(?k)", "most(?x)"),
+    *("ids(?i)", "above(3, ?x)", "above(?i, 2.5)"),
+)
+
+
+@pytest.mark.parametrize("listed", [0, 20_000])
+@pytest.mark.parametrize("odd", ["0.5", "-0.0", "NaN", "Infinity", "-Infinity"])
+def test_a_float_that_is_no_value_is_met_in_the_query_itself(
+    postgresql: ServedDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    odd: str,
+    listed: int,
+) -> None:
+    postgresql.run(
+        "CREATE TABLE t (id bigint PRIMARY KEY, k bigint NOT NULL, x float8 NOT NULL)",
+        f"INSERT INTO t VALUES (1, 1, 0), (2, 1, 1.5), (3, 2, 2.5), (4, 3, '{odd}')",
+        "CREATE TABLE u (k bigint PRIMARY KEY, s varchar(9) NOT NULL)",
+        "INSERT INTO u VALUES (1, 'here'), (2, 'here'), (3, 'there'), (9, 'there')",
+    )
+    monkeypatch.setattr("constat.forward.distributed._FEW", 0)
+    monkeypatch.setattr("constat.forward.distributed._LISTED", listed)
+    is_value = odd in {"0.5", "-0.0"}
+    with Session(write(tmp_path, postgresql.uri, FLOATS)) as session:
+        for goal in FLOAT_GOALS:
+            there = session.query(goal, engine="forward", check="off")
+            expected = session.query(goal, engine="reference")
+            assert said(there) == said(expected), goal
+            if goal in {"many(?s, ?n)", "most(?x)"}:
+                computed = any(one.startswith(SERVER) for one in by_server(session, goal))
+                assert computed == is_value, goal
+        # No cell of the column is read, so it does not matter there.
+        assert any(one.startswith(SERVER) for one in by_server(session, "ids(?i)"))
+
+
+def said(answers: Answers) -> tuple[str, set[Any]]:
+    rows = {(row.values, row.verdict.value.replace("COMPUTED", "PROVED")) for row in answers.rows}
+    return answers.settled.name, rows
+
+
 def test_a_limit_ends_the_query_on_the_server(postgresql: ServedDatabase, tmp_path: Path) -> None:
     postgresql.run(
         "CREATE TABLE t (id bigint PRIMARY KEY)",
@@ -746,6 +816,9 @@ def test_of_one_large_table_the_server_computes_what_leaves_few_rows(
     .decl above(id: number)
     @[id = "ABOVE"]
     above(?i) :- t(?i, ?n, _), ?n > 990.
+    .decl most(id: number)
+    @[id = "MOST"]
+    most(?i) :- t(?i, ?n, _), ?n > 500.
     .decl some(id: number)
     @[id = "SOME"]
     some(?i) :- t(?i, 7, "s1").
@@ -756,8 +829,10 @@ def test_of_one_large_table_the_server_computes_what_leaves_few_rows(
     with Session(write(tmp_path, postgresql.uri, rules)) as session:
         assert all(one.startswith(SERVER) for one in by_server(session, "states(?s)"))
         assert values(session, "states(?s)", "forward") == {("s0",), ("s1",), ("s2",)}
-        found = session.explain_plan("above(?i)", PlanQuestion(), analyze=True)
+        found = session.explain_plan("most(?i)", PlanQuestion(), analyze=True)
         assert "of one relation" in " ".join(found.here.values())
+        # A few rows come as they are, and no database is opened for them here.
+        assert all(one.startswith(SERVER) for one in by_server(session, "above(?i)"))
         assert len(session.query("above(?i)", check="off")) == 1_680
         # Few rows have the constants of the rule, so they are asked for at once.
         few = session.query("some(?i)", check="off")

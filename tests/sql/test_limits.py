@@ -136,8 +136,10 @@ def test_ctrl_c_ends_it_and_is_passed_on() -> None:
 def test_an_error_inside_a_block_takes_the_folder_away(tmp_path: Path) -> None:
     def fail() -> None:
         with Database(Resources(scratch=tmp_path)) as database:
-            assert len(list(tmp_path.iterdir())) == 1
+            # Nothing is opened before somebody needs it.
+            assert list(tmp_path.iterdir()) == []
             database.number_of("a")
+            assert len(list(tmp_path.iterdir())) == 1
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
