@@ -22,7 +22,7 @@ from constat.analysis.names import check_names
 from constat.analysis.ranges import make_ranges, name_ranges
 from constat.analysis.safety import check_nulls, check_safety, check_singletons
 from constat.analysis.strata import find_strata
-from constat.analysis.subtypes import check_subtypes
+from constat.analysis.types import check_subtypes
 from constat.analysis.types import resolve_types
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.syntax import Mode
