@@ -19,7 +19,7 @@ from constat.analysis.destructuring import open_structures, with_equations, with
 from constat.analysis.kinds import infer_kinds
 from constat.analysis.modes import check_given, check_modes
 from constat.analysis.names import check_names
-from constat.analysis.ranges import make_ranges, name_ranges
+from constat.analysis.destructuring import make_ranges, name_ranges
 from constat.analysis.safety import check_nulls, check_safety, check_singletons
 from constat.analysis.strata import find_strata
 from constat.analysis.types import check_subtypes
