@@ -22,7 +22,7 @@ from constat.logic import Kind, find_locale
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from constat.documents.collection import Document
+    from constat.documents.library import Document
     from constat.documents.parsed import Parsed, Places, Table
     from constat.logic.locales import Locale
 

@@ -150,7 +150,7 @@ def test_documents_are_read_again_only_where_they_have_changed(
     folder = two(write)
     with Session(folder) as session:
         session.catalog.tables()
-    monkeypatch.setattr("constat.documents.collection.read_documents", None)
+    monkeypatch.setattr("constat.documents.library.read_documents", None)
     with Session(folder) as session:
         assert len(session.catalog.tables("papers")) == 4
 
