@@ -129,7 +129,7 @@ _SENT: Final = (
     "constat.explore.sandbox.inside.holding",
     "constat.explore.sandbox.inside.importing",
     "constat.explore.sandbox.inside.running",
-    "constat.explore.sandbox.inside.failing",
+    "constat.explore.sandbox.inside.running",
     "constat.explore.sandbox.inside.fork_server",
 )
 _LAUNCHING_PACKAGES: Final = (
