@@ -24,7 +24,7 @@ from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.local import look
 from constat.diagnostics import ConstatError, Diagnostic, Severity, counted
 from constat.evaluation.clock import Clock, moment
-from constat.explore.sandbox.levels import STRONG, remark, unavailable
+from constat.explore.sandbox.sandbox import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
 from constat.frozen import frozen
 from constat.library.loading import Reading, read_rules

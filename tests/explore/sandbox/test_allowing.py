@@ -27,7 +27,7 @@ steps:
 @pytest.fixture
 def bare(regions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project on a machine without bubblewrap and Landlock."""
-    monkeypatch.setattr("constat.explore.sandbox.levels.STRONG", ())
+    monkeypatch.setattr("constat.explore.sandbox.sandbox.STRONG", ())
     return regions
 
 

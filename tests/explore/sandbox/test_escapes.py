@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.explore.sandbox import Code, Level
-from constat.explore.sandbox.levels import remark
+from constat.explore.sandbox.sandbox import remark
 from tests.explore.sandbox.conftest import CANARY_SONG, box_of, signal_until_gone
 from tests.explore.sandbox.escapes import CATEGORIES, CONTROLS, EVERYTHING, PRELUDE
 
