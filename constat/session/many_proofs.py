@@ -17,7 +17,7 @@ from constat.analysis import check_goal
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Answer, Demand, Portion, Verdict, ignore_event
-from constat.forward.levels import levels_of
+from constat.forward.evaluating import levels_of
 from constat.frozen import frozen, slotted
 from constat.logic import Atom, Constant, Predicate, Program
 from constat.proof.decide import answers_in, confidence_of, decide
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Engine, ExternalPredicate, Externals, Limits, Observer
-    from constat.forward.levels import Levels
+    from constat.forward.evaluating import Levels
     from constat.logic import Row, Value
     from constat.proof import Decision
     from constat.proof.instances import AtomCode, LiteralCode, RuleCode
