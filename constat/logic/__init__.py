@@ -7,7 +7,7 @@ an atom to prove. *EDB* predicates are given (they have a source), *IDB* predica
 (they have rules). A *relation* is the set of rows of a predicate.
 """
 
-from constat.logic.building import (
+from constat.logic.program import (
     aggregate,
     as_literal,
     atom,
