@@ -161,19 +161,19 @@ def _node_link(certificate: bytes) -> str | bytes:
 
 
 def _nemo(certificate: bytes) -> str | bytes:
-    from constat.proof.export.checkers import to_nemo  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.packages import to_nemo  # noqa: PLC0415  loaded when it is used
 
     return to_nemo(certificate)
 
 
 def _lean(certificate: bytes) -> str | bytes:
-    from constat.proof.export.checkers import to_lean  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.packages import to_lean  # noqa: PLC0415  loaded when it is used
 
     return to_lean(certificate)
 
 
 def _lean_ordered(certificate: bytes) -> str | bytes:
-    from constat.proof.export.checkers import to_lean_ordered  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.packages import to_lean_ordered  # noqa: PLC0415  loaded when it is used
 
     return to_lean_ordered(certificate)
 

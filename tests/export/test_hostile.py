@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.proof.export.checkers import to_lean
+from constat.proof.export.packages import to_lean
 from constat.proof.export.graph import to_graphml
 from constat.proof.export.prov import to_prov_n
 from constat.proof.export.tables import to_csv

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.proof.export.checkers import to_lean, to_lean_ordered
+from constat.proof.export.packages import to_lean, to_lean_ordered
 from tests.check.catalog import good, small
 from tests.export.worlds import hostile, reach, unresolved, vip
 from tests.proof.asking import Table, analysed, ask, certificate

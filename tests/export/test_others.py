@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from rocrate.rocrate import ROCrate
 
-from constat.proof.export.checkers import to_nemo
+from constat.proof.export.packages import to_nemo
 from constat.proof.export.lineage import to_openlineage
 from constat.proof.export.packages import to_in_toto, to_ro_crate
 from constat.session import Session
