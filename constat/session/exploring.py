@@ -132,7 +132,7 @@ from constat.syntax import print_rule
 from constat.tiers import Chain as TierChain
 from constat.tiers import build_externals
 from constat.tiers.cache import concerns
-from constat.tiers.connections import Connections
+from constat.tiers.building import Connections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

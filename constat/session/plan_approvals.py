@@ -30,7 +30,7 @@ from constat.session.confirmation import plan_reading, require_goal
 from constat.session.reviewing import Decided, Subject, approver_of, check_may_approve, word
 from constat.store.clock import now
 from constat.store.drafts import Decision, DraftStore, NewDraft, check_decision
-from constat.tiers.connections import Connections
+from constat.tiers.building import Connections
 from constat.tiers.declarations import check_declarations
 
 if TYPE_CHECKING:

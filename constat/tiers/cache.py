@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from constat.project import Cell, CustomTier, Database, Project
     from constat.project.apis import ApiSetting
     from constat.store.answers import Stored
-    from constat.tiers.connections import Connections
+    from constat.tiers.building import Connections
 
 # Tables that the query does not read have no part in it. A view counts with its own columns, not
 # with the tables behind it.

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from constat.catalog import Cell, Connection, RawRow
     from constat.evaluation import Clock, Range
     from constat.logic import OpenRow, Predicate, Row, Slot, Value
-    from constat.tiers.connections import Connections
+    from constat.tiers.building import Connections
 
 # Each raw row ends as a row, perhaps with null cells, as an open row with a reason, or is left out
 # by `null = "skip"`. Equal rows are counted; those whose null cells may be values get ordinals

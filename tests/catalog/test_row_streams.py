@@ -18,7 +18,7 @@ from constat.catalog.row_streams import RowStreams
 from constat.evaluation import Demand
 from constat.logic import Kind
 from constat.project import load_project
-from constat.tiers.connections import Connections
+from constat.tiers.building import Connections
 from constat.tiers.database import DatabaseTier
 from tests.proof.asking import analysed
 

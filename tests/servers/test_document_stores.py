@@ -21,7 +21,7 @@ from constat.evaluation.external import Range
 from constat.logic import Kind
 from constat.session import starting
 from constat.testing import Trial, check_source
-from constat.tiers.connections import Connections
+from constat.tiers.building import Connections
 from constat.tiers.database import DatabaseTier
 from tests.servers import stores
 

@@ -13,7 +13,7 @@ from constat.engine import LazyEngine
 from constat.evaluation import Clock
 from constat.session import Session
 from constat.session.resting import resting
-from constat.tiers.connections import Connections
+from constat.tiers.building import Connections
 
 if TYPE_CHECKING:
     from collections.abc import Callable

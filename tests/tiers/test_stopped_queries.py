@@ -25,7 +25,7 @@ from constat.catalog.duck_session import DuckSession
 from constat.catalog.interruptible import PATIENCE, Heap, StuckError, Worker
 from constat.check import check_certificate
 from constat.project import load_project
-from constat.tiers.connections import Connections
+from constat.tiers.building import Connections
 from tests.cli.running import run
 
 if TYPE_CHECKING:
