@@ -15,7 +15,7 @@ from constat.incremental.maintaining import (  # noqa: E402  numpy is loaded abo
     NotKeptError,
     Update,
 )
-from constat.incremental.state import StateBusyError, StateFile  # noqa: E402  as above
+from constat.incremental.relations import StateBusyError, StateFile  # noqa: E402  as above
 
 __all__ = [
     "Changed",
