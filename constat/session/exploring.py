@@ -38,7 +38,7 @@ from constat.explore.events import (
     StepFailure,
     StepFailureError,
 )
-from constat.explore.narration import Said, narrate, plain_sentence
+from constat.explore.answered import Said, narrate, plain_sentence
 from constat.explore.plan import (
     LONGEST_QUESTION,
     Plan,

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from constat.explore.narration import narrate, numbers_in_words, plain_sentence, unfounded
+from constat.explore.answered import narrate, numbers_in_words, plain_sentence, unfounded
 from constat.explore.plan import Output
 from constat.explore.relations import Relation, Settlement
 from constat.logic import Kind

@@ -429,7 +429,7 @@ TASKS: Final = {
     "explore/planning.py again": Site(
         "rewrite_step", frozenset({Task.CODE}), (solves, solves_by_code)
     ),
-    "explore/narration.py": Site("", frozenset({Task.NARRATE}), (solves,)),
+    "explore/answered.py": Site("", frozenset({Task.NARRATE}), (solves,)),
     "memory/extract/by_model.py": Site("note_facts", frozenset({Task.EXTRACT}), (compacts,)),
     "tiers/model.py": Site(
         "tell", frozenset({Task.KNOWLEDGE, Task.HEURISTIC}), (asks_models_for_facts,)
@@ -437,7 +437,7 @@ TASKS: Final = {
 }
 SCENES: Final = tuple(dict.fromkeys(scene for site in TASKS.values() for scene in site.scenes))
 # Without leave no model words an answer: whoever wants one to has to allow values.
-ONLY_WITH_LEAVE: Final = frozenset({"explore/narration.py"})
+ONLY_WITH_LEAVE: Final = frozenset({"explore/answered.py"})
 
 
 def test_every_place_that_asks_a_model_is_in_the_table() -> None:
