@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from constat.proof.tree import Step
     from constat.session import Answers, Result, Session
     from constat.session.answers import AnswerColumn, AnswerRow
-    from constat.session.facts_of_text import FactsOfText
+    from constat.session.drafted import FactsOfText
     from constat.session.reviewing import Decided
     from constat.store.facts import StoredFact
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.session import Result
-    from constat.session.facts_of_text import FactsOfText
+    from constat.session.drafted import FactsOfText
     from constat.store import StoredFact
 
 draft_option = click.option(

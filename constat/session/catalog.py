@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from constat.project import Database, Project
     from constat.project.files import TableFiles
     from constat.session.answers import Answers
-    from constat.session.facts_of_text import FactsOfText
+    from constat.session.drafted import FactsOfText
     from constat.session.parts import SessionParts
     from constat.session.stated import StatedFacts
 

@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from constat.session.current import Receiving, Watch
     from constat.session.decisions import Decisions
     from constat.session.exploring import Exploring
-    from constat.session.facts_of_text import FactsOfText
+    from constat.session.drafted import FactsOfText
     from constat.session.handed import Rules
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.leaves import JoinedDraft, LeafReport
@@ -1745,7 +1745,7 @@ class Session:
         project, or of its `section`, and `author` says that they are so. Raises `ConstatError`
         where no model is configured, or may not read the document.
         """
-        from constat.session.facts_of_text import tell  # noqa: PLC0415  loaded when it is used
+        from constat.session.drafted import tell  # noqa: PLC0415  loaded when it is used
 
         source = ""
         if document:
