@@ -143,19 +143,19 @@ def _in_toto(certificate: bytes) -> str | bytes:
 
 
 def _graphml(certificate: bytes) -> str | bytes:
-    from constat.proof.export.drawing import to_graphml  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.graph import to_graphml  # noqa: PLC0415  loaded when it is used
 
     return to_graphml(certificate)
 
 
 def _gexf(certificate: bytes) -> str | bytes:
-    from constat.proof.export.drawing import to_gexf  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.graph import to_gexf  # noqa: PLC0415  loaded when it is used
 
     return to_gexf(certificate)
 
 
 def _node_link(certificate: bytes) -> str | bytes:
-    from constat.proof.export.drawing import to_node_link  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.graph import to_node_link  # noqa: PLC0415  loaded when it is used
 
     return to_node_link(certificate)
 
@@ -282,6 +282,6 @@ def write_format(chosen: Format, certificate: bytes, locale: str = "") -> bytes:
 
 def proof_as_graph(certificate: bytes) -> nx.DiGraph[str]:
     """Give the graph of a certificate that `export.graph` describes; `ValueError` for none."""
-    from constat.proof.export.drawing import proof_graph  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.graph import proof_graph  # noqa: PLC0415  loaded when it is used
 
     return proof_graph(certificate)

@@ -183,7 +183,7 @@ class Result(OfSession):
     def graph(self) -> nx.DiGraph[str]:
         """Give the proof as a directed graph: from the goal to what each conclusion rests on.
 
-        Nodes and edges, and their attributes, are those that `constat.proof.export.drawing` lists:
+        Nodes and edges, and their attributes, are those that `constat.proof.export.graph` lists:
         a node has a `kind` and a `label`, an edge a `role`. Each call gives a graph of its own.
         """
         return proof_as_graph(self.certificate)

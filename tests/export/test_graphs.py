@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 
 from constat.proof.export import graph as graphs
-from constat.proof.export.drawing import proof_graph, to_gexf, to_graphml, to_node_link
+from constat.proof.export.graph import proof_graph, to_gexf, to_graphml, to_node_link
 from constat.session import Session
 from tests.export.worlds import WORLDS, unresolved, vip
 from tests.report.certificates import good

@@ -13,7 +13,7 @@ from constat.evaluation import Assumption, Limits, Verdict
 from constat.logic import OPEN
 from constat.proof import proof_tree, render_tree
 from constat.proof.derivations import Open, Waiting
-from constat.proof.export.drawing import to_graphml
+from constat.proof.export.graph import to_graphml
 from constat.proof.export.prov import to_prov_json
 from constat.proof.sentences import speech_in
 from constat.proof.slices import Summand
