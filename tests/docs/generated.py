@@ -24,7 +24,7 @@ import constat
 from constat.analysis import attributes
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import FOLDER
-from constat.logic import building
+from constat.logic import program
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
@@ -293,7 +293,7 @@ def _api() -> str:
     """Write the reference of the names that `import constat` gives, from their docstrings."""
     names = [name for name in constat.__all__ if not name.startswith("_")]
     named = {name: getattr(constat, name) for name in names}
-    made = (f"- {_signed(name, getattr(building, name))}\n" for name in sorted(_BUILT))
+    made = (f"- {_signed(name, getattr(program, name))}\n" for name in sorted(_BUILT))
     described = "\n".join(_described(name, value) for name, value in named.items())
     return f"{described}\n## Rules and goals: `constat.logic`\n\n{''.join(made)}"
 
