@@ -16,7 +16,7 @@ from constat.frozen import frozen, slotted
 from constat.logic import NullCell, NullPolicy, format_value, null_cells
 from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, rows_hash
-from constat.proof.redaction import Commitment, Opening, OpeningError, opened_rows
+from constat.proof.openings import Commitment, Opening, OpeningError, opened_rows
 from constat.proof.rebuilding import AUTHORITIES, Key, commitments_of, opened_keys, with_commitments
 from constat.proof.signing import (
     SNAPSHOT_TYPE,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from constat.store.decision_log import Record
 
 # A Merkle tree over sorted rows, and openings of ranges of it. The reader of openings is
-# `constat.proof.redaction`, which shares no code with this writer. RFC 6962, section 2.1.
+# `constat.proof.openings`, which shares no code with this writer. RFC 6962, section 2.1.
 
 Hashes = tuple[bytes, ...]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from constat.proof.redaction import Commitment, Opening, opened_rows
+from constat.proof.openings import Commitment, Opening, opened_rows
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
     Signer,

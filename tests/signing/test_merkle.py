@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constat.proof import openings
-from constat.proof.redaction import Commitment, Opening, OpeningError, opened_rows
+from constat.proof.openings import Commitment, Opening, OpeningError, opened_rows
 from constat.session.snapshots import merkle_tree
 
 if TYPE_CHECKING:
