@@ -215,7 +215,6 @@ _SENT: Final = (
     "constat.explore.sandbox.inside.holding",
     "constat.explore.sandbox.inside.importing",
     "constat.explore.sandbox.inside.running",
-    "constat.explore.sandbox.inside.running",
     "constat.explore.sandbox.inside.fork_server",
 )
 _LAUNCHING_PACKAGES: Final = (
