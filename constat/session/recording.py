@@ -19,7 +19,7 @@ from constat.session.result import result_of
 from constat.store.answers import AnswerStore, AnswerStoreError
 from constat.store.clock import now
 from constat.store.facts import FactsAt
-from constat.store.recorded import FreshRecord, RecordStore
+from constat.store.materialized import FreshRecord, RecordStore
 from constat.tiers.cache import answer_text, key_text, read_answer, scopes
 from constat.tiers.cache_age import age_allowed, seconds_of
 from constat.tiers.tier import filled_in, key_of, openings_for, rows_for
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from constat.proof.sentences import Speech
     from constat.session.parts import SessionParts
     from constat.session.result import Result
-    from constat.store.recorded import Recorded
+    from constat.store.materialized import Recorded
 
 # The future is refused, since nothing is recorded of it; a time without a zone is UTC.
 

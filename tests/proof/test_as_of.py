@@ -28,7 +28,7 @@ from constat.store import FactStore
 from constat.store.answers import AnswerStoreError
 from constat.store.clock import now
 from constat.store.facts import FactsAt
-from constat.store.recorded import FreshRecord, RecordStore
+from constat.store.materialized import FreshRecord, RecordStore
 from tests.cli.running import run
 from tests.examples.fixtures import shop, shop_database
 from tests.proof.asking import certificate, checked
@@ -394,7 +394,7 @@ _WRITER = """
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from constat.store.recorded import FreshRecord, RecordStore
+from constat.store.materialized import FreshRecord, RecordStore
 store = RecordStore(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     text = f"{sys.argv[2]}{number}"
