@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from constat.columnar import Tuning
 from constat.columnar.arrays import Widths
-from constat.columnar.products import choose_rows, find_chain, turns
+from constat.columnar.stage import choose_rows, find_chain, turns
 from constat.evaluation import StrategyError
 from constat.plan.forward import Strategy
 from tests.columnar.naive import fixpoint
