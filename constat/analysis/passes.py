@@ -15,15 +15,19 @@ from constat.analysis.aggregation import (
 )
 from constat.analysis.analysed import AnalysedProgram, Draft
 from constat.analysis.attributes import check_attributes
-from constat.analysis.destructuring import open_structures, with_equations, with_projections
+from constat.analysis.destructuring import (
+    make_ranges,
+    name_ranges,
+    open_structures,
+    with_equations,
+    with_projections,
+)
 from constat.analysis.kinds import infer_kinds
 from constat.analysis.modes import check_given, check_modes
 from constat.analysis.names import check_names
-from constat.analysis.destructuring import make_ranges, name_ranges
 from constat.analysis.safety import check_nulls, check_safety, check_singletons
 from constat.analysis.strata import find_strata
-from constat.analysis.types import check_subtypes
-from constat.analysis.types import resolve_types
+from constat.analysis.types import check_subtypes, resolve_types
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.syntax import Mode
 

@@ -25,13 +25,10 @@ from .values import MILLION, Hole, OpenRow, Row, is_vague, perhaps, surely
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from constat.check.certificate import ClosureEntry
-    from constat.check.rules import Literal, Rule, Threshold
-
     from .canonical import Json
-    from .certificate import Goal
+    from .certificate import ClosureEntry, Goal
     from .records import Quoted, Source
-    from .rules import Atom, Literal, Test, Threshold
+    from .rules import Atom, Literal, Rule, Test, Threshold
 
 # Check that what a certificate shows does not decide a goal that it calls unresolved.
 #

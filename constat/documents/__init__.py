@@ -4,9 +4,16 @@ In: a `DocumentsSetting` of the project. Out: cells of rows, each with the words
 that it stands in. What a document says is data: nothing in it is obeyed.
 """
 
-from constat.documents.library import Collection, Document
 from constat.documents.extraction import Finder, Found, PatternError, read_pattern
-from constat.documents.library import Documents, Passage, Relation, relations, unnamed
+from constat.documents.library import (
+    Collection,
+    Document,
+    Documents,
+    Passage,
+    Relation,
+    relations,
+    unnamed,
+)
 from constat.documents.parsed import Field, Parsed, Places, Section, Table, TableRow
 
 __all__ = [

@@ -7,17 +7,6 @@ an atom to prove. *EDB* predicates are given (they have a source), *IDB* predica
 (they have rules). A *relation* is the set of rows of a predicate.
 """
 
-from constat.logic.program import (
-    aggregate,
-    as_literal,
-    atom,
-    compare,
-    declare,
-    function,
-    negated,
-    rule,
-    term,
-)
 from constat.logic.functors import (
     FUNCTIONS,
     OPERATORS,
@@ -59,12 +48,21 @@ from constat.logic.program import (
     TypeDefinition,
     Variable,
     add_exactly,
+    aggregate,
+    as_literal,
+    atom,
+    compare,
+    declare,
+    function,
     is_beyond,
     is_never_negative,
     is_wildcard,
     literal_variables,
     local_names,
+    negated,
     outer_names,
+    rule,
+    term,
     term_variables,
     threshold_of,
     unread_variables,

@@ -24,9 +24,12 @@ from constat.explore.answered import (
     AnswerProof,
     ExplorationState,
     Explored,
+    Said,
     StepAttempt,
     StepRecordView,
     StepReport,
+    narrate,
+    plain_sentence,
 )
 from constat.explore.chain import PERIODS, Chain, compile_chain, period_rows
 from constat.explore.events import (
@@ -38,7 +41,6 @@ from constat.explore.events import (
     StepFailure,
     StepFailureError,
 )
-from constat.explore.answered import Said, narrate, plain_sentence
 from constat.explore.plan import (
     LONGEST_QUESTION,
     Plan,
@@ -131,8 +133,8 @@ from constat.store.tables import DataStore, StoreFailureError
 from constat.syntax import print_rule
 from constat.tiers import Chain as TierChain
 from constat.tiers import build_externals
-from constat.tiers.cache import concerns
 from constat.tiers.building import Connections
+from constat.tiers.cache import concerns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

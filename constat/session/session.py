@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     from constat.session.counterfactuals import Counterfactuals
     from constat.session.current import Receiving, Watch
     from constat.session.decisions import Decisions
-    from constat.session.exploring import Exploring
     from constat.session.drafted import FactsOfText
+    from constat.session.exploring import Exploring
     from constat.session.handed import Rules
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.leaves import JoinedDraft, LeafReport

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.proof.export.packages import to_lean
 from constat.proof.export.graph import to_graphml
+from constat.proof.export.packages import to_lean
 from constat.proof.export.prov import to_prov_n
 from constat.proof.export.tables import to_csv
 from constat.proof.formats import FORMATS, Format, write_format

@@ -13,9 +13,8 @@ import jsonschema
 import pytest
 from rocrate.rocrate import ROCrate
 
-from constat.proof.export.packages import to_nemo
 from constat.proof.export.lineage import to_openlineage
-from constat.proof.export.packages import to_in_toto, to_ro_crate
+from constat.proof.export.packages import to_in_toto, to_nemo, to_ro_crate
 from constat.session import Session
 from tests.export.worlds import WORLDS, hostile, hostile_fields, reach, unresolved, vip
 

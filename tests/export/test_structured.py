@@ -9,8 +9,8 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.proof.export.account import account_of
-from constat.proof.export.packages import to_lean, to_nemo
 from constat.proof.export.markdown import to_markdown
+from constat.proof.export.packages import to_lean, to_nemo
 from tests.export.worlds import calculated, hostile_fields, offered
 
 if TYPE_CHECKING:

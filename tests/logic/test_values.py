@@ -7,8 +7,7 @@ import json
 import pytest
 
 from constat.logic import Branch, Column, Constant, Kind, Structures, Variable, parse_value
-from constat.logic.program import function
-from constat.logic.program import term_variables
+from constat.logic.program import function, term_variables
 from constat.logic.structures import branches_of, example_of, types_form
 from constat.logic.values import canonical_bytes, canonical_lines
 

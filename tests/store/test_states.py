@@ -17,8 +17,8 @@ import pytest
 from constat import ConstatError, Session
 from constat.session import remembering
 from constat.store.answers import AnswerStoreError
-from constat.store.model_answers import ModelAnswerError, ModelAnswers
 from constat.store.materialized import RecordStore
+from constat.store.model_answers import ModelAnswerError, ModelAnswers
 from tests.cli.running import run
 from tests.examples.shop import ROOT
 from tests.store import states

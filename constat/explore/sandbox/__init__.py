@@ -4,8 +4,7 @@ In: `Code` with its tables. Out: `Run`. Invariant: code runs without network, wi
 machine and within bounds, or it does not run at all, unless a person has said that it may.
 """
 
-from constat.explore.sandbox.sandbox import choose_level, unavailable
-from constat.explore.sandbox.sandbox import Sandbox
+from constat.explore.sandbox.sandbox import Sandbox, choose_level, unavailable
 from constat.explore.sandbox.step import (
     Code,
     ErrorKind,
