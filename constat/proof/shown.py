@@ -96,10 +96,11 @@ def attested_lines(one: Attestation) -> list[str]:
     lines += [f"prompt: {one.prompt}"] if one.prompt else []
     lines += [f"response: {one.response}"] if one.response else []
     if quote is not None:
-        where = f"{quote.document}, bytes {quote.start} to {quote.end}"
+        # Without the hash of the whole nobody says where in it the words stand.
+        place = "" if quote.hash is None else f", bytes {quote.start} to {quote.end}"
         rest = len(quote.text) - _MOST_QUOTED
         more = f"… and {rest:,} more characters" if rest > 0 else ""
-        lines.append(f"quoting {where}: {quote.text[:_MOST_QUOTED]}{more}")
+        lines.append(f"quoting {quote.document}{place}: {quote.text[:_MOST_QUOTED]}{more}")
     if review is not None:
         lines.append(f"reviewed by: {review.name} at {review.at}")
     return [*lines, *([f"remark: {one.note}"] if one.note else [])]

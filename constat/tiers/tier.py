@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from constat.evaluation import Clock
+    from constat.evaluation import Attestation, Clock
     from constat.logic import Column, Value
 
 # What an answer does not call complete is never taken for "no rows". Example, a tier that knows
@@ -285,7 +285,7 @@ def without_states(answer: Answer) -> Answer:
             fills = one.fills
             if fills is not None:
                 fills = replace(fills, evidence=nameless(fills.evidence))
-            told[id(one)] = replace(one, snapshot=None, fills=fills)
+            told[id(one)] = replace(one, snapshot=None, fills=fills, attestation=_stateless(one))
         return told[id(one)]
 
     def portion(one: Portion) -> Portion:
@@ -300,6 +300,22 @@ def without_states(answer: Answer) -> Answer:
         ),
         authorities=tuple(map(nameless, answer.authorities)),
     )
+
+
+def _stateless(evidence: Evidence) -> Attestation | None:
+    """Give whose word it is without the hash of the whole document, or response, and the place.
+
+    They change with words that are another row's. In their stead stands the hash of what is shown.
+    """
+    word = evidence.attestation
+    if word is None or evidence.origin not in {Origin.DOCUMENT, Origin.API}:
+        return word
+    if word.quote is None:
+        return replace(word, response=evidence.content_hash)
+    words = word.quote.text.encode()
+    alone = replace(word.quote, start=0, end=len(words), hash=None)
+    response = f"sha256:{hashlib.sha256(words).hexdigest()}"
+    return replace(word, response=response, quote=alone)
 
 
 def opened(row: Row) -> OpenRow:

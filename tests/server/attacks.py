@@ -1023,6 +1023,27 @@ SHAPES: Final = (
     proves("a guess of what a document says", 'notice("letters/a.txt", 30)'),
     misses("a near miss of a document", "soon(?d)"),
     one("the steps of a document", "/v1/why", goal="soon(?d)"),
+    # Of one document a line is shown and another is not, which is longer in one of the worlds.
+    proves("a document of which a line is hidden", 'titled("letters/a.txt", "Leave")'),
+    one("the steps beside a hidden line", "/v1/why", goal="titled(?d, ?t)"),
+    misses("a near miss beside a hidden line", 'titled("letters/a.txt", "Stay")'),
+    *(
+        Attack(
+            f"the certificate of a line beside a hidden one{how}",
+            (
+                Call("/v1/prove", {"goal": 'titled("letters/a.txt", "Leave")'}),
+                *calls,
+            ),
+        )
+        for how, calls in (
+            (", whole", (Call("/v1/certificates/@identity", method="GET"),)),
+            *(
+                (f" as {to}", (Call("/v1/export", {"certificate": "@certificate", "to": to}),))
+                for to in ("html", "prov-json", "openlineage")
+            ),
+            (", checked", (Call("/v1/verify", {"certificate": "@certificate"}),)),
+        )
+    ),
     *(
         Attack(
             f"{goal} as {to}, with all it read",

@@ -123,6 +123,8 @@ SHAPED_RULES = """
 .input allowed(source = "config")
 .decl notice(document: symbol, days: number)
 .input notice(source = "letters", pattern = "Notice period: {days} days")
+.decl titled(document: symbol, title: symbol)
+.input titled(source = "letters", pattern = "Title: {title}")
 
 .decl well_paid(name: symbol)
 well_paid(?n) :- staff(_, ?n, ?p), ?p > 50000.
@@ -164,13 +166,14 @@ rights:
     refers: {rows: {a: [A, B]}}
     measured: {rows: {guest: G1}}
     likes: {rows: {guest: G1}}
+    titled: all
   admin: all
 """
 SHAPED_WORLDS = (
     {
         "staff": "id,name,pay\n1,Ann,41111\n2,Bea,60000\n",
         "allowed": "[LISTED, Ann]",
-        "letters": {"a.txt": "Notice period: 30 days\n"},
+        "letters": {"a.txt": "Notice period: 30 days\nTitle: Leave\n"},
         "visits": [(2, "G2", "FLU-OF"), (7, "G2", "FLU-OF")],
         "refers": [("D", "E")],
         "measured": [("G2", 5)],
@@ -179,7 +182,10 @@ SHAPED_WORLDS = (
     {
         "staff": "id,name,pay\n1,Ann,42222\n2,Bea,\n",
         "allowed": "[LISTED]",
-        "letters": {"a.txt": "Notice period: 60 days\n", "b.txt": "Notice period: 1.5 days\n"},
+        "letters": {
+            "a.txt": "Notice period: 60000 days\nTitle: Leave\n",
+            "b.txt": "Notice period: 1.5 days\n",
+        },
         "visits": [(2, "G2", None), (7, "G2", "COLD-OF"), (7, "G3", "COLD-OF"), (9, "G9", None)],
         "refers": [("C", "A"), ("D", "A")],
         "measured": [("G2", "no-number"), ("G3", 5_000_000_000_000_000_000_000.5)],

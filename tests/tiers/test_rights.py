@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
+from constat.evaluation import (
+    Agent,
+    Answer,
+    Attestation,
+    Demand,
+    Evidence,
+    Opening,
+    Origin,
+    Portion,
+    Quote,
+)
 from constat.logic import OPEN, NullCell, NullPolicy, OpenRow, Row
 from constat.project.settings import Sight, SightOf
 from constat.tiers.rights import RIGHTS, is_shown, may_meet_hidden, restricted
-from constat.tiers.tier import rows_for
+from constat.tiers.tier import rows_for, without_states
 from tests.tiers.building import analysed, declare
 
 if TYPE_CHECKING:
@@ -210,6 +221,26 @@ def test_the_query_is_told_where_its_parameters_say_no_more_than_is_shown(
         )
         assert (evidence.row_count, evidence.snapshot) == (2, None)
         assert evidence.content_hash not in {"", "all"}
+
+
+def test_what_a_service_said_of_other_rows_is_not_hashed() -> None:
+    hashes = [f"sha256:{digit * 64}" for digit in "123"]
+    quote = Quote("letters/a.txt", "Title: Leave", 24, 36, hashes[0])
+    words = f"sha256:{hashlib.sha256(b'Title: Leave').hexdigest()}"
+    cases = (
+        (Origin.DOCUMENT, quote, words, replace(quote, start=0, end=12, hash=None)),
+        (Origin.API, None, hashes[2], None),
+    )
+    for origin, quoted, response, shown in cases:
+        word = Attestation(Agent("service", "reader", "1"), response=hashes[1], quote=quoted)
+        evidence = Evidence(
+            *("sales", origin, "sales", "2025-01-01T00:00:00.000000Z", None, (), 1, hashes[2]),
+            attestation=word,
+        )
+        answer = without_states(Answer((Portion((PEOPLE[0],), evidence),), (), frozenset(), ()))
+        assert answer.portions[0].evidence.attestation == replace(
+            word, response=response, quote=shown
+        )
 
 
 def test_rights_name_relations_of_sources_and_their_columns() -> None:
