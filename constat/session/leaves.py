@@ -21,7 +21,7 @@ from constat.proof.projection import facts_apart_as_in, reading_as_in
 from constat.proof.shown import attestation_hash
 from constat.session.spelling import shown_row
 from constat.tiers import is_cached, rule_facts
-from constat.tiers.tier import read_canonical
+from constat.tiers.tier import read_canonical, stateless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -383,7 +383,11 @@ class Rereading:
     def _ground(self, source: int, assumption: int | None) -> Ground:
         told = self._document["sources"][source]
         text = None if assumption is None else self._document["assumptions"][assumption]["text"]
-        said = None if told["attestation"] is None else sha256(canonical(told["attestation"]))
+        word = told["attestation"]
+        if word is not None and told["origin"] == Origin.API.value:
+            # In the stead of a response that may not be told stands the hash of what is shown.
+            word = word if word["response"] != told["hash"] else {**word, "response": None}
+        said = None if word is None else sha256(canonical(word))
         whose = (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"])
         return (*whose, text, said, told["confidence"])
 
@@ -442,10 +446,19 @@ def written_goal(header: Mapping[str, Any], analysed: AnalysedProgram) -> Atom |
 def _grounds(answer: Answer, predicate: Predicate) -> dict[Texts, list[Ground]]:
     found: dict[Texts, list[Ground]] = {}
     for portion in answer.portions:
-        ground = _ground(portion.evidence, _own_text(portion))
+        grounds = _told_to_all(portion.evidence, _own_text(portion))
         for row in portion.rows:
-            found.setdefault(_texts(predicate, row), []).append(ground)
+            found.setdefault(_texts(predicate, row), []).extend(grounds)
     return found
+
+
+def _told_to_all(evidence: Evidence, assumed: str | None) -> list[Ground]:
+    """Give what a row rests on as whoever sees everything is told, and as others are."""
+    word = stateless(evidence)
+    if word is not None and evidence.origin is Origin.API:
+        word = replace(word, response=None)
+    told = (evidence, replace(evidence, attestation=word))
+    return list(dict.fromkeys(_ground(one, assumed) for one in told))
 
 
 def _ground(evidence: Evidence, assumed: str | None) -> Ground:
@@ -462,10 +475,10 @@ def _cells_said(answer: Answer, predicate: Predicate) -> dict[tuple[Texts, int, 
             filled = FilledRow.of(row, portion.evidence, portion.assumption)
             bare = _texts(predicate, filled.bare.row)
             for word in filled.words:
-                ground = _ground(word.evidence, word.assumption.text)
+                grounds = _told_to_all(word.evidence, word.assumption.text)
                 for place, text in enumerate(_texts(predicate, word.row)):
                     if text != bare[place]:
-                        found.setdefault((bare, place, text), []).append(ground)
+                        found.setdefault((bare, place, text), []).extend(grounds)
     return found
 
 

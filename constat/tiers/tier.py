@@ -285,7 +285,7 @@ def without_states(answer: Answer) -> Answer:
             fills = one.fills
             if fills is not None:
                 fills = replace(fills, evidence=nameless(fills.evidence))
-            told[id(one)] = replace(one, snapshot=None, fills=fills, attestation=_stateless(one))
+            told[id(one)] = replace(one, snapshot=None, fills=fills, attestation=stateless(one))
         return told[id(one)]
 
     def portion(one: Portion) -> Portion:
@@ -302,7 +302,7 @@ def without_states(answer: Answer) -> Answer:
     )
 
 
-def _stateless(evidence: Evidence) -> Attestation | None:
+def stateless(evidence: Evidence) -> Attestation | None:
     """Give whose word it is without the hash of the whole document, or response, and the place.
 
     They change with words that are another row's. In their stead stands the hash of what is shown.

@@ -13,6 +13,7 @@ import pytest
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
+from constat.project.settings import Sight, SightOf
 from constat.proof.encoding import canonical, sha256
 from constat.proof.rebuilding import sealed
 from constat.session import Result, Session
@@ -133,6 +134,27 @@ def test_the_checker_alone_compares_documents(write: Write) -> None:
     assert "1 quotation found in documents, byte by byte" in good.stdout
     bad = subprocess.run([*command, str(folder / "papers")], capture_output=True, check=False)
     assert bad.returncode == 1
+
+
+def test_who_may_not_see_the_rest_is_told_no_hash_of_it_and_what_is_told_is_compared(
+    write: Write,
+) -> None:
+    folder = write(NOTICE, a_md=ACME)
+    sight = Sight("viewer", "vera", {"notice": SightOf()})
+    with Session(folder, sight=sight) as session:
+        content = session.prove('notice("papers/a.md", 30)').certificate
+    (source,) = json.loads(content)["sources"]
+    found = source["span"]
+    assert (found["hash"], found["start"], found["text"]) == (None, 0, "Notice\nperiod:** 30 days")
+    assert check_certificate(content).exit_code == 3
+    assert "byte by byte" in check_certificate(content, documents=folder).notes[0]
+    with Session(folder) as session:
+        (folder / "papers" / "a.md").write_text(f"More.\n{ACME}")
+        assert session.verify_source(content).exit_code == 3
+        (folder / "papers" / "a.md").write_text(ACME.replace("30", "31"))
+        assert session.verify_source(content).exit_code == 1
+    report = check_certificate(content, documents=folder)
+    assert (report.accepted, report.code) == (False, "document")
 
 
 def test_words_of_a_pdf_are_those_of_the_text_that_the_reader_made(write: Write) -> None:
