@@ -22,6 +22,8 @@ REMEMBERED = "state-with-a-conversation"
 
 def make_records(where: Path, project: Path) -> None:
     """Make what the examples name."""
+    report = "SELECT id, name FROM customers WHERE name = 'Ada';\n"
+    (where / "report.sql").write_text(report, encoding="utf-8")
     for role, name in (("approver", "key"), ("source", "source")):
         done("keygen", "--role", role, "--name", "Ada Lovelace", "-o", where / f"{name}.pem")
     done("sign", where / "c001.json", "--key", where / "key.pem", "--meaning", "approved")
