@@ -22,7 +22,7 @@ REMEMBERED = "state-with-a-conversation"
 
 def make_records(where: Path, project: Path) -> None:
     """Make what the examples name."""
-    report = "SELECT id, name FROM customers WHERE name = 'Ada';\n"
+    report = "SELECT id FROM customers;\n"
     (where / "report.sql").write_text(report, encoding="utf-8")
     for role, name in (("approver", "key"), ("source", "source")):
         done("keygen", "--role", role, "--name", "Ada Lovelace", "-o", where / f"{name}.pem")
