@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from constat.frozen import frozen
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from constat.apis.transport import Asking
 
 PATH, QUERY, HEADER, BODY, ARGUMENT = "path", "query", "header", "body", "argument"
-SENT: Final = (PATH, QUERY, HEADER, BODY, ARGUMENT)
 NUMBER, DECIMAL, TEXT, TRUTH, DAY, MOMENT = (
     "integer",
     "number",

@@ -391,7 +391,6 @@ _DECIMALS = MappingProxyType[str, Callable[..., Value]](
 # than twice the digits (Figueroa, When is double rounding innocuous?, 1995). What a machine does
 # not define stays an error: division by zero, and floats beyond their range.
 
-WIDTHS: Final = (32, 64)
 _NAME: Final = re.compile(r"wrap(32|64)\.(.+)\Z", re.DOTALL)
 _SINGLE: Final = struct.Struct("<f")
 

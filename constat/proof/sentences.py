@@ -1840,12 +1840,6 @@ class RuleWords:
         )
         return list(dict.fromkeys(nouns))
 
-    def folds_over(self, literal: Aggregate) -> str:
-        """Say what an aggregate folds, without its conditions and what it comes to."""
-        over = _listed(list(dict.fromkeys(_folded(literal))), self.speech)
-        target = "" if literal.target is None else self.term(literal.target)
-        return self.speech.said(_fold_words(literal), target.removeprefix("the "), over)
-
     def joined(self, literal: Aggregate) -> list[str]:
         """Say that an entry counts only with entries of the other relations that are folded."""
         read = [words(one.atom.predicate) for one in literal.body if isinstance(one, Positive)]

@@ -253,8 +253,6 @@ _OWN: Final = _any(
 )
 
 
-# "Could we have something less formal?" asks for nothing but that.
-_OFFERS: Final = _any(r"^(?:could|can)\s+we\b")
 _ADDRESSES: Final = _any(r"^(?:please|make|be)\b")
 
 
