@@ -28,7 +28,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeVar
 
 from constat.apis.transport import ApiError, Asking, Transport
-from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics import ConstatError, Diagnostic, counted, nearest
 from constat.diagnostics.diagnostic import to_json
 from constat.evaluation import CallFinished, ModelAwaited, StageFinished, Verdict
 from constat.explore.events import Generating, PlanReady, StepFailed, StepFinished, StepStarted
@@ -1254,13 +1254,13 @@ def what_happens(event: Event | ExploreEvent) -> str:
     told = ""
     match event:
         case CallFinished(number=number, predicate=predicate, rows=rows):
-            told = f"call {number}: {predicate}, {rows:,} rows"
+            told = f"call {number}: {predicate}, {counted(rows, 'row')}"
         case StageFinished(number=number, of=of, predicates=predicates):
             told = f"stage {number} of {of}: {', '.join(predicates)}"
         case ModelAwaited(model=model, task=task):
             told = f"waiting for {model} ({task})"
         case PlanReady(steps=steps, needed=needed):
-            told = f"a plan of {len(steps)} steps, {len(needed)} of them needed"
+            told = f"a plan of {counted(len(steps), 'step')}, {len(needed)} of them needed"
         case StepStarted(step=step, name=name, work=work):
             told = f"step {step}: {name} ({work})"
         case Generating(step=step, purpose=purpose):
@@ -1268,7 +1268,7 @@ def what_happens(event: Event | ExploreEvent) -> str:
         case StepFailed(step=step, attempt=attempt, kind=kind):
             told = f"step {step}: attempt {attempt} failed ({kind})"
         case StepFinished(step=step, name=name, rows=rows, how=how):
-            told = f"step {step}: {name}, {rows:,} rows, {how}"
+            told = f"step {step}: {name}, {counted(rows, 'row')}, {how}"
     return told[:200]
 
 

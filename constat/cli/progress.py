@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.output import note, wished
+from constat.diagnostics import counted
 from constat.evaluation import (
     CallFinished,
     CallStarted,
@@ -89,7 +90,7 @@ class _Line:
             case QueryRun(source=source):
                 self._doing = f"reading {source}"
             case StageFinished(number=number, of=of, predicates=predicates, rows=rows):
-                self._doing = f"stage {number + 1} of {of}: {predicates[0]}, {rows:,} rows"
+                self._doing = f"stage {number + 1} of {of}: {predicates[0]}, {counted(rows, 'row')}"
             case ModelAwaited(model=model, task=task):
                 self._wait_no_longer()
                 self._waiting = _Waiting(partial(self._wait_on, f"waiting for {model} ({task})"))
@@ -135,7 +136,7 @@ class _Line:
     def _write(self, doing: str) -> None:
         # Before anything was asked outside a model is all that there is to wait for.
         asked = self._calls or self._waiting is None
-        told = f"{self._calls:,} calls, {self._rows:,} rows; " if asked else ""
+        told = f"{counted(self._calls, 'call')}, {counted(self._rows, 'row')}; " if asked else ""
         with self._drawing:
             self._shown = True
             sys.stderr.write(f"\r\x1b[K{told}{doing}")

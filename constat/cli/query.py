@@ -86,7 +86,7 @@ def give_second_rows(session: Session, goal: str, *, form: str) -> int:
         write_pieces(_csv(found))
     elif found.columns and found.rows:
         write_pieces(_table(found))
-    told = f"no answer: {found.stopped}" if found.stopped else f"{len(found.rows):,} rows"
+    told = f"no answer: {found.stopped}" if found.stopped else counted(len(found.rows), "row")
     (write if form == "table" else note)(f"{told} by pyDatalog, without proofs")
     return code
 
@@ -553,7 +553,7 @@ def _write(shown: Shown, left_out: int, wanted: _Wanted) -> None:
         for line in summary(shown, left_out):
             note(line)
     if wanted.output:
-        note(f"{len(shown.rows):,} rows written to {wanted.output}")
+        note(f"{counted(len(shown.rows), 'row')} written to {wanted.output}")
 
 
 def _pieces(shown: Shown, left_out: int, wanted: _Wanted) -> Iterator[str]:

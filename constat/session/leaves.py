@@ -201,7 +201,7 @@ class Rereading:
                 yield Leaf(text, "unknown", "the project does not ask this now")
             elif told not in now[question]:
                 counts = ", ".join(str(count) for count, _ in sorted(now[question]))
-                yield Leaf(text, "changed", f"{source['rows']} rows then, {counts} now")
+                yield Leaf(text, "changed", f"{counted(source['rows'], 'row')} then, {counts} now")
             else:
                 yield Leaf(text, "same")
 
@@ -221,7 +221,7 @@ class Rereading:
         for summary in self._document["summaries"]:
             shown = _summary(summary, self._document)
             rule = self._document["rules"][summary["rule"]]["id"]
-            text = f"aggregate of rule {rule} over {summary['count']} rows"
+            text = f"aggregate of rule {rule} over {counted(summary['count'], 'row')}"
             yield Leaf(text, "same" if shown in now else "changed")
 
     def closed_since(self) -> Iterator[Leaf]:

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from constat.check import check_certificate
+from constat.diagnostics import counted
 from constat.logic import NullCell, display_value
 from constat.proof import render_tree
 from constat.proof.render import printable
@@ -75,9 +76,8 @@ def answers_text(rows: Rows) -> str:
 
 def _told(answers: Answers, count: int) -> str:
     left = f", {SHOWN} shown" if count > SHOWN else ""
-    rows = "1 row" if count == 1 else f"{count:,} rows"
     settled = answers.settled.value.replace("_", " ")
-    return f"{rows} of {cut(answers.query, _CELL * 2)}{left}: {settled}"
+    return f"{counted(count, 'row')} of {cut(answers.query, _CELL * 2)}{left}: {settled}"
 
 
 def _padded(line: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
@@ -137,7 +137,7 @@ def result_html(result: Result) -> str:
     if tree.roots:
         roots = [tree.steps[root] for root in tree.roots[:_LISTED]]
         parts += [f"<p>{_html(_begun(one.reasoning or one.sentence))}</p>" for one in roots]
-        count = "1 step" if len(tree.steps) == 1 else f"{len(tree.steps):,} steps"
+        count = counted(len(tree.steps), "step")
         parts.append(f"<details><summary>Proof ({count})</summary>{_proof(tree)}</details>")
     else:
         parts.append(_folded("Why", explained(result)))

@@ -76,7 +76,7 @@ def test_a_long_one_says_what_it_does_and_tidies_up(clock: Clock) -> None:
         assert shown() == before, "at most five times a second"
         clock.now = 2.3
         observe(RoundFinished(("q",), 3, 5))
-        assert shown().endswith("1 calls, 10 rows; round 3 of q")
+        assert shown().endswith("1 call, 10 rows; round 3 of q")
     assert shown().endswith("\r\x1b[K")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from constat import __version__
-from constat.diagnostics import to_json
+from constat.diagnostics import counted, to_json
 from constat.frozen import frozen
 
 if TYPE_CHECKING:
@@ -125,8 +125,7 @@ class CasesRun:
         broken = sum(bool(case.diagnostics) for case in self.cases)
         told = [f"{passed} passed", f"{len(self.failures)} failed"]
         told += [f"{broken} broken"] if broken else []
-        files = f"{len(self.cases)} case{'' if len(self.cases) == 1 else 's'}"
-        yield f"{', '.join(told)} in {files}"
+        yield f"{', '.join(told)} in {counted(len(self.cases), 'case')}"
 
 
 def _case_lines(case: CaseResult) -> Iterator[str]:
@@ -134,7 +133,7 @@ def _case_lines(case: CaseResult) -> Iterator[str]:
         yield f"BROKEN {case.file}"
         return
     word = "passed" if case.exit_code == PASSED else "FAILED"
-    yield f"{word} {case.file}: {len(case.results)} goals, {case.seconds * 1000:.1f} ms"
+    yield f"{word} {case.file}: {counted(len(case.results), 'goal')}, {case.seconds * 1000:.1f} ms"
     for one in case.results:
         if not one.passed:
             yield f"  {one.span.source}:{one.span.line}: {one.goal}: {one.problem}"
@@ -144,7 +143,7 @@ def _case_lines(case: CaseResult) -> Iterator[str]:
 def _coverage_lines(library: LibraryRun) -> Iterator[str]:
     rules = library.coverage.rules
     fired = sum(rule.fired > 0 for rule in rules)
-    yield f"coverage of {library.name}: {fired} of {len(rules)} rules fired"
+    yield f"coverage of {library.name}: {fired} of {counted(len(rules), 'rule')} fired"
     for rule in rules:
         if not rule.fired:
             yield f"  {_place(rule)}: {rule.id} never fired"

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from constat.analysis.strata import THRESHOLDS, dependencies
-from constat.diagnostics import ConstatError
+from constat.diagnostics import ConstatError, counted
 from constat.frozen import frozen, slotted
 from constat.logic import (
     Aggregate,
@@ -61,7 +61,9 @@ def keep_reachable(draft: Draft) -> None:
         components=tuple(one for one in program.components if needed & set(one.predicates)),
     )
     dropped = len(program.rules) - len(kept)
-    draft.note("dead rules", f"{dropped} rules", "no wanted relation needs them", applied=True)
+    draft.note(
+        "dead rules", counted(dropped, "rule"), "no wanted relation needs them", applied=True
+    )
 
 
 def reachable(program: AnalysedProgram, wanted: Iterable[str]) -> set[str]:

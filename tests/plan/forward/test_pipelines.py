@@ -62,7 +62,7 @@ def test_rules_that_nothing_wanted_needs_are_dropped() -> None:
     rules = "p(?x, ?y) :- e(?x, ?y). q(?x, ?y) :- p(?x, ?y)."
     plan = planned(HEAD + rules, "p(?a, ?b)")
     assert [rule.head.predicate for rule in plan.program.rules] == ["p"]
-    assert notes(plan, "dead rules") == {"1 rules": True}
+    assert notes(plan, "dead rules") == {"1 rule": True}
     assert "q" not in plan.relations
 
 
