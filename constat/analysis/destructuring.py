@@ -63,6 +63,11 @@ if TYPE_CHECKING:
     from constat.logic import Literal
 
 # Make `?x = range(?a, ?b)` a relation of its own, with the rules that count.
+#
+# Each use reads a relation such as `day.range`, whose first row is the begin and whose next rows
+# are one step further, below the end. So engines, certificates and checkers know nothing of
+# ranges, and the limits of recursion bound them. Invariant: an addition that is made never leaves
+# the 64 bits, as it stays below the end.
 
 _STEPS: Final = 3
 _NEXT: Final = "following"

@@ -464,6 +464,11 @@ def _mixed_union(definition: TypeDefinition, kinds: Mapping[str, Kind | None]) -
 
 
 # Check that ids of different types never meet.
+#
+# Invariant: the columns that a variable stands in have a common subtype, and a head column only
+# gets what lies below its type, as in Souffle. The fields of structures are columns in this.
+# Constants, and what functions and aggregates give, fit every subtype of their kind. Example:
+# `customer(?c), order(?c)` with different id types is C0216.
 
 
 @slotted

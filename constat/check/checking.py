@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 # Check that what a certificate shows does not decide a goal that it calls unresolved.
 #
+# Invariant: rows are taken for true only as nodes are, and rows for false only as the closure
+# says; so whoever empties the nodes of a decided goal does not hide the decision. What is not
+# shown stays the writer's word, and so does what takes more steps than this may. FORMAT.md,
+# section 6.
+#
 # Example: with the three shares in the facts, a sum that passes its bound needs no node to do so.
 
 _NOT_KNOWN: Final = frozenset({"unserved", "unbound"})
@@ -293,9 +298,10 @@ class _Bounding(Closure):
                 self.new = True
 
 
-# Check one certificate from its bytes to its verdict.
-
 # Check the nodes: each is a fact shown, or follows by its rule from earlier nodes.
+#
+# Invariant: premises point backward, so no fact supports itself; absence and aggregates reach
+# only into lower strata.
 #
 # Example: a node whose premise is a later node is rejected with code ``premise``.
 
@@ -505,9 +511,11 @@ def check_all_used(rests_on: list[list[int]], roots: set[int]) -> None:
             raise Rejected("unused", "nothing needs this node", f"nodes[{position}]")
 
 
-# Check one certificate from its bytes to its verdict.
-
 # Compare what a certificate quotes of documents with the documents themselves.
+#
+# Gives how many quotations were found word by word, and how many only stand in a document whose
+# hash is right; ``Rejected`` where a document is missing or another, or other words stand there.
+# Invariant: no path leads out of the folder, and nothing but bytes is read. FORMAT.md, section 5.
 #
 # Example: bytes 15 to 36 of ``contracts/acme.md`` are ``Supplier: Acme``.
 

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from constat.project.documents import DocumentsSetting
 
 # The documents of one source: files by names, folders and patterns, read when they are needed.
+#
+# Invariants: every file lies in the project after resolving links; what is read twice under one
+# hash is read once; a file that cannot be read is told with its reason and hides no other one.
 
 _AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0)
 _MOST_SEEN: Final = 100_000

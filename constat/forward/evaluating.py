@@ -72,6 +72,11 @@ if TYPE_CHECKING:
     from constat.plan.forward import ForwardPlan, Stage
 
 # Whole relations with the least height at which each row can be proved.
+#
+# No heights (`None`) where they are not simply rounds: below negation and aggregates, above rules
+# or rows that are assumed, where a relation is open, or where rules of one component read
+# relations whose rows have several heights. Invariant: the height of a row is that of its lowest
+# proof, a row from outside having 0.
 
 _BY_ARRAYS = frozenset({Strategy.BITMAP, Strategy.RUNS})
 _TEXTS = frozenset({Kind.SYMBOL, Kind.STRUCTURE})

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from constat.logic import Row, Value
 
 # What is kept current, in a file of DuckDB that survives the end of its process at any moment.
+#
+# Invariants: an update is one transaction, so the file is always that of a whole update; whoever
+# opens it compares what it depends on with the present; a file that is damaged, of another
+# program or of another version gives nothing, and everything is evaluated anew.
 
 # Relations are tables of numbers (`r0`, `r1`, ...); `changes` has the rows that came and went since
 # these were written, in the order of the updates. Where they become many the tables are written

@@ -91,7 +91,10 @@ _WHICH_OF: Final = Spoken("{1}, the {0}", "{1}, {0}")
 # days are as in ISO 8601.
 
 # A year or a number that only names something is not written with separators.
-_NAMING: Final = regex(r"(^|_)(id|ids|key|no|nr|number|code|year|zip)$", re.IGNORECASE)
+_NAMING: Final = regex(
+    r"(^|_)(id|ids|key|no|number|code|year|zip|plz|anno|ann[eé]e|año)$|(nr|nummer|jahr)$",
+    re.IGNORECASE,
+)
 _GROUPED_FROM: Final = 1_000
 
 

@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     from constat.logic import Row
 
 # What sources said, and when: the record that goals are proved "as of" a time from.
+#
+# Invariants: nothing is overwritten, an answer that changed is recorded beside the old one, and
+# one that did not change is not recorded again; what `add` has returned survives a crash of the
+# machine; an answer is there whole or not at all, and one whose text is not what was written is
+# never given out. The oldest leave where the record would grow beyond its age or its size.
 
 FILE_NAME: Final = "recorded.sqlite"
 MOST_BYTES: Final = 1 << 30

@@ -64,6 +64,10 @@ if TYPE_CHECKING:
     from constat.tiers.tier import Tier
 
 # The open connections of a session, each opened when it is first needed.
+#
+# Invariants: between two calls of `release` each source is read in one state (one read
+# transaction), and one that is lost on the way stays lost until then; a source whose state has
+# changed since gets a new generation, so that remembered answers can be forgotten.
 
 # A source that is locked is not waited for again by every demand of the same moment.
 _REST_SECONDS: Final = 1.0

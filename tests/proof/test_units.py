@@ -50,6 +50,24 @@ def test_a_decimal_is_written_as_its_column_says(
     assert PLAIN.value(Decimal(value), Kind.DECIMAL, "amount", style) == told
 
 
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("release_year", "2025"),
+        ("Baujahr", "2025"),
+        ("rechnungsnummer", "2025"),
+        ("kunden_nr", "2025"),
+        ("plz", "2025"),
+        ("année", "2025"),
+        ("jahre", "2,025"),
+        ("piano", "2,025"),
+        ("income", "2,025"),
+    ],
+)
+def test_a_number_that_only_names_something_has_no_separators(column: str, told: str) -> None:
+    assert PLAIN.value(2025, Kind.NUMBER, column) == told
+
+
 def test_a_locale_writes_the_number_and_the_column_the_unit() -> None:
     german = speech_in("de_DE")
     style = {"unit": "EUR", "places": "2"}

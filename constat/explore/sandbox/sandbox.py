@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from constat.store.table_values import Scalar
 
 # Which ways of keeping code away from the machine this machine has.
+#
+# Invariant: a level is offered only after it was tried: programs may be there and be forbidden to
+# work.
 
 _SECONDS_TO_TRY: Final = 10.0
 STRONG: Final = (Level.BUBBLEWRAP, Level.KERNEL)

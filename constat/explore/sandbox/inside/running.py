@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
 # What a step tells of its own failure: kind, line, traceback, and what its variables held.
+#
+# Invariant: whatever an exception or a variable does when it is looked at, something bounded
+# comes out.
 
 STEP_NAME: Final = "<step>"
 _LONGEST_TRACEBACK: Final = 20_000
